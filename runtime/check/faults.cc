@@ -1,0 +1,31 @@
+#include "runtime/check/faults.h"
+
+namespace pto::runtime {
+
+std::string line_of(const object::Object& object, const object::Location& location) {
+  if (location.file == 0 || location.file > object.source_files.size()) {
+    return "";
+  }
+  return object.source_files[location.file - 1] + ":" + std::to_string(location.line);
+}
+
+std::string place_of(const object::Object& object, const object::Location& location, const std::string& subject) {
+  const std::string line = line_of(object, location);
+  return line.empty() ? subject : line + ":" + std::to_string(location.column);
+}
+
+void report_fault(const Fault& fault, const object::Object& object, const object::Task& task, int64_t block,
+                  int64_t blocks, const std::string& subject, DiagnosticSink& sink) {
+  const auto& a = fault.args;
+  auto handle =
+      sink.report(fault.id, place_of(object, fault.location, subject), {a[0], a[1], a[2], a[3], a[4], a[5]});
+  if (!fault.note.empty()) {
+    handle.note(Span{}, fault.note);
+  }
+  handle.note(Span{}, "in block " + std::to_string(block) + " of " + std::to_string(blocks) + " of task `" + task.name +
+                          "`, core program `" + object.cores[task.core].name + "`");
+}
+
+std::string valid_text(const Valid& valid) { return std::to_string(valid.rows) + " x " + std::to_string(valid.cols); }
+
+}  // namespace pto::runtime

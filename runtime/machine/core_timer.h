@@ -1,0 +1,186 @@
+// The timeline of one core. The scalar unit walks the program and puts instructions into the queues of the pipes; every
+// pipe takes its queue in order. All times follow from earlier ones by sums and maxima, so the core runs ahead of the
+// simulation as far as they are known. Only copies to and from global memory depend on other cores: such a copy leaves a
+// request behind, its pipe stops there, and `transfer_ended` lets it go on.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "pto/runtime.h"
+#include "runtime/machine/program.h"
+#include "runtime/machine/stepper.h"
+#include "src/timing/timing.h"
+
+namespace pto::runtime {
+
+using timing::Ticks;
+
+// Times beyond this end a run whatever its limit is: sums of a few stay representable.
+inline constexpr Ticks kMostTicks = Ticks{1} << 60;
+
+// A longer trace ends the run with RunStatus::Limit.
+inline constexpr size_t kMostSlices = size_t{1} << 24;
+
+// What a core needs to know of the machine.
+struct TimingConfig {
+  const Target* target = nullptr;
+  Ticks scalar = 0;  // a loop step or let
+  Ticks flag_latency = 0;
+  int64_t queue_depth = 1;
+  Ticks limit = kMostTicks;
+  std::vector<TraceSlice>* trace = nullptr;  // times in ticks until the run is over
+};
+TimingConfig timing_config(const Target& target, int64_t max_cycles);
+
+// A program with what its instructions cost. Costs depend on valid regions; the last one of each instruction is kept.
+struct TimedProgram {
+  struct Memo {
+    std::array<Valid, kMaxTiles> valids{};
+    timing::Cost cost;
+    bool known = false;
+  };
+  std::shared_ptr<const Program> program;
+  std::vector<Memo> memos;
+  const timing::Cost& cost(const Target& target, const Issued& issued);
+};
+
+// A block of a task on its way to a core.
+struct BlockStart {
+  uint32_t task = 0;
+  int64_t block = 0;
+  Ticks core_free = 0;  // when the core ended its last block
+  Ticks ready = 0;      // when the task's dependencies were complete
+  Ticks start = 0;      // when its first instruction may be issued
+};
+
+// A copy between global memory and this core, from the time it has a right to bandwidth.
+struct Transfer {
+  Ticks start = 0;
+  int64_t bytes = 0;
+  int64_t cap = 1;
+  Ticks after = 0;  // latency, after the transfer's end
+  bool write = false;
+  uint32_t tensor = 0;  // the core's tensor parameter
+  int64_t offset = 0;   // bytes from its start
+  int64_t rows = 0;
+  int64_t stride = 0;
+  int64_t row_bytes = 0;
+};
+
+struct PipeTotals {
+  Ticks busy = 0;
+  std::array<Ticks, kStallCount> stalls{};
+  int64_t instructions = 0;
+};
+
+class CoreTimer {
+ public:
+  enum class Status : uint8_t { Waiting, Finished, Fault, Limit };
+
+  CoreTimer(CoreKind kind, uint16_t index, const TimingConfig& config) : kind_(kind), index_(index), config_(config) {}
+
+  void start(std::shared_ptr<TimedProgram> program, const BlockStart& block);
+  // Goes on as far as times are known. Copies that were started are in `requests()`, by pipe, until cleared.
+  Status advance();
+  std::vector<uint32_t>& requests() { return requests_; }
+  const Transfer& transfer(uint32_t pipe) const { return pipes_[pipe].transfer; }
+  void transfer_ended(uint32_t pipe, Ticks end);
+
+  bool running() const { return running_; }
+  Ticks end() const { return end_; }  // of the block that is finished
+  const BlockStart& block() const { return block_; }
+  const Fault& fault() const { return fault_; }
+  CoreKind kind() const { return kind_; }
+  const PipeTotals& totals(int pipe) const { return pipes_[static_cast<size_t>(pipe)].totals; }
+  int64_t blocks() const { return blocks_; }
+  // What every pipe waits for, a line each; for the deadlock report.
+  std::vector<std::string> describe(const object::Object& object) const;
+  // Where the first instruction stands that waits.
+  object::Location stuck_at() const;
+
+ private:
+  struct Entry {
+    const Instruction* inst = nullptr;
+    Ticks issued = 0;
+    timing::Cost cost;
+    uint32_t flag = 0;
+    Transfer transfer;
+  };
+  struct Pipe {
+    std::vector<Entry> ring;  // grows up to the queue depth
+    size_t head = 0;
+    size_t count = 0;
+    std::vector<Ticks> starts;  // of the last `queue_depth` instructions
+    int64_t issued = 0;
+    int64_t started = 0;
+    Ticks free = 0;         // the next instruction may start
+    Ticks worked = -1;      // end of the last instruction that did work
+    Ticks done = 0;         // results of all earlier instructions are visible
+    Ticks accounted = 0;
+    bool in_flight = false;
+    bool entered = false;   // the time before this block has been accounted
+    Entry flying;
+    Transfer transfer;
+    PipeTotals totals;
+  };
+  struct Flag {
+    static constexpr size_t kMostPending = 8;
+    std::array<Ticks, kMostPending> fired{};
+    std::array<uint32_t, kMostPending> setter{};  // statement
+    uint8_t pending = 0;
+    Ticks cleared = 0;
+  };
+
+  void walk();
+  bool issue();
+  bool issue_scalar(const Instruction& inst, const timing::Cost& cost);
+  bool issue_barrier_all(const timing::Cost& cost);
+  bool issue_queued(const Instruction& inst, const timing::Cost& cost);
+  Entry make_entry(const Instruction& inst, const timing::Cost& cost);
+  void drain_all();
+  bool drain_one(uint32_t pipe);
+  void start_copy(Pipe& pipe, uint32_t index, Entry& entry, Ticks start);
+  bool set_flag(uint32_t flag, Ticks fire, uint32_t statement);
+  bool wait_flag(uint32_t flag, Ticks turn, Ticks& cleared);
+  void enter(Pipe& pipe);
+  void account(Pipe& pipe, Ticks until, Stall reason);
+  void work(Pipe& pipe, Ticks from, Ticks until);
+  void push(Pipe& pipe, const Entry& entry);
+  void pop(Pipe& pipe, Ticks start);
+  void trace(uint32_t pipe, const Instruction& inst, Ticks from, Ticks until);
+  bool quiet() const;
+  void finish_block();
+  Flag& flag(uint32_t index);
+  uint32_t flag_index(const Instruction& inst, int64_t event) const;
+  std::string flag_text(uint32_t index) const;
+  bool fail_flag_twice(uint32_t flag, uint32_t statement);
+  const object::Location& location(uint32_t statement) const;
+
+  const CoreKind kind_;
+  const uint16_t index_;
+  const TimingConfig& config_;
+  std::shared_ptr<TimedProgram> timed_;
+  BlockStart block_;
+  Stepper stepper_;
+  std::array<Pipe, isa::kPipeCount> pipes_;
+  std::array<std::vector<Flag>, isa::kPipeCount * isa::kPipeCount> flags_;  // by pair of pipes, then event id
+  int64_t flags_set_ = 0;
+  std::vector<uint32_t> requests_;
+  uint32_t dirty_ = 0;      // pipes that may be able to go on
+  Ticks now_ = 0;           // of the scalar unit
+  Ticks barrier_until_ = 0; // end of the last barrier on all pipes
+  int64_t statements_ = 0;
+  int64_t blocks_ = 0;
+  bool have_ = false;       // an instruction that could not be issued yet
+  bool walked_ = false;     // the walk is over
+  bool running_ = false;
+  Ticks end_ = 0;
+  Status status_ = Status::Waiting;
+  Fault fault_;
+};
+
+}  // namespace pto::runtime

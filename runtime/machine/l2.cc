@@ -1,0 +1,79 @@
+#include "runtime/machine/l2.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace pto::runtime {
+namespace {
+
+constexpr int64_t kMostLines = int64_t{1} << 22;
+
+}  // namespace
+
+L2::L2(int64_t capacity, int64_t footprint) {
+  enabled_ = capacity > 0;
+  if (!enabled_) {
+    return;
+  }
+  everything_fits_ = footprint <= capacity;
+  while ((footprint >> line_shift_) + 1 > kMostLines) {
+    ++line_shift_;
+  }
+  lines_ = std::clamp<int64_t>(capacity >> line_shift_, 1, std::numeric_limits<uint32_t>::max() / 2);
+  stamps_.assign(static_cast<size_t>((footprint >> line_shift_) + 1), 0);
+}
+
+int64_t L2::read(int64_t address, int64_t rows, int64_t stride, int64_t row_bytes) {
+  return enabled_ ? touch(address, rows, stride, row_bytes) : rows * row_bytes;
+}
+
+int64_t L2::write(int64_t address, int64_t rows, int64_t stride, int64_t row_bytes) {
+  if (!enabled_) {
+    return rows * row_bytes;
+  }
+  const int64_t missed = touch(address, rows, stride, row_bytes);
+  return everything_fits_ ? 0 : missed;
+}
+
+int64_t L2::touch(int64_t address, int64_t rows, int64_t stride, int64_t row_bytes) {
+  if (rows <= 0 || row_bytes <= 0) {
+    return 0;
+  }
+  if (stride == row_bytes) {
+    row_bytes *= rows;
+    rows = 1;
+  }
+  int64_t missed = 0;
+  for (int64_t row = 0; row < rows; ++row) {
+    const int64_t begin = address + row * stride;
+    missed += touch_range(begin >> line_shift_, (begin + row_bytes - 1) >> line_shift_);
+  }
+  return missed << line_shift_;
+}
+
+int64_t L2::touch_range(int64_t first, int64_t last) {
+  int64_t missed = 0;
+  for (int64_t line = first; line <= last; ++line) {
+    uint32_t& stamp = stamps_[static_cast<size_t>(line)];
+    if (stamp != 0 && static_cast<int64_t>(clock_ - stamp) < lines_) {
+      continue;
+    }
+    if (clock_ == std::numeric_limits<uint32_t>::max()) {
+      renumber();
+    }
+    stamp = ++clock_;
+    ++missed;
+  }
+  return missed;
+}
+
+// The clock starts again with only the lines that are in the cache.
+void L2::renumber() {
+  const auto kept = static_cast<uint32_t>(lines_);
+  for (uint32_t& stamp : stamps_) {
+    stamp = clock_ - stamp < kept && stamp != 0 ? kept - (clock_ - stamp) : 0;
+  }
+  clock_ = kept;
+}
+
+}  // namespace pto::runtime

@@ -1,0 +1,34 @@
+// The second-level cache in front of the HBM, as far as it decides who waits for whom: which lines of global memory are in
+// it. Lines are replaced in the order they came in. No sets, no ways, no dirty bits.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace pto::runtime {
+
+class L2 {
+ public:
+  // `capacity` 0: no cache, everything moves to or from the HBM. `footprint`: bytes of global memory of the run.
+  L2(int64_t capacity, int64_t footprint);
+
+  // Bytes that the HBM has to move for a copy of `rows` rows of `row_bytes` bytes, `stride` bytes apart.
+  int64_t read(int64_t address, int64_t rows, int64_t stride, int64_t row_bytes);
+  // A written line stays in the cache. It costs HBM bandwidth only where the run's memory is larger than the cache, and
+  // then at once: somebody pays for writing back a line to make room.
+  int64_t write(int64_t address, int64_t rows, int64_t stride, int64_t row_bytes);
+
+ private:
+  int64_t touch(int64_t address, int64_t rows, int64_t stride, int64_t row_bytes);
+  int64_t touch_range(int64_t first, int64_t last);
+  void renumber();
+
+  bool enabled_ = false;
+  bool everything_fits_ = false;
+  int line_shift_ = 9;  // 512 bytes; more where the footprint would make the table too large
+  int64_t lines_ = 0;   // that fit
+  uint32_t clock_ = 0;  // lines brought in so far
+  std::vector<uint32_t> stamps_;  // by line of global memory: the clock when it came in; 0: never
+};
+
+}  // namespace pto::runtime

@@ -1,0 +1,185 @@
+#include "runtime/values/execute.h"
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <set>
+#include <system_error>
+#include <thread>
+
+#include "runtime/values/block_runner.h"
+
+namespace pto::runtime {
+namespace {
+
+constexpr int kMostThreads = 256;
+
+class Pool {
+ public:
+  Pool(const object::Object& object, const Target& target, const std::vector<TaskPlan>& plans,
+       const std::vector<std::byte*>& memory, int threads, int64_t max_statements)
+      : target_(target),
+        plans_(plans),
+        memory_(memory),
+        threads_(std::clamp(threads, 1, kMostThreads)),
+        max_statements_(max_statements),
+        programs_(object, target),
+        tasks_(plans.size()) {}
+
+  ValuesOutcome run(const std::vector<std::vector<uint32_t>>& waits) {
+    left_ = plans_.size();
+    for (uint32_t task = 0; task < plans_.size(); ++task) {
+      tasks_[task].waiting = waits[task].size();
+      tasks_[task].left = plans_[task].blocks;
+      for (uint32_t earlier : waits[task]) {
+        tasks_[earlier].dependents.push_back(task);
+      }
+      if (waits[task].empty()) {
+        ready_.insert(task);
+      }
+    }
+    std::vector<std::thread> helpers;
+    for (int i = 1; i < threads_; ++i) {
+      try {
+        helpers.emplace_back([this] { work(); });
+      } catch (const std::system_error&) {
+        break;  // the host has no more threads: fewer do the same work
+      }
+    }
+    work();
+    for (std::thread& helper : helpers) {
+      helper.join();
+    }
+    return std::move(outcome_);
+  }
+
+ private:
+  struct TaskState {
+    size_t waiting = 0;  // tasks
+    int64_t next = 0;    // block to hand out
+    int64_t left = 0;    // blocks not finished
+    std::vector<uint32_t> dependents;
+  };
+  struct Job {
+    uint32_t task = 0;
+    int64_t begin = 0;
+    int64_t end = 0;
+  };
+
+  void work() {
+    BlockRunner runner;
+    std::unique_lock<std::mutex> lock(mutex_);
+    while (left_ > 0) {
+      if (ready_.empty()) {
+        changed_.wait(lock);
+        continue;
+      }
+      const Job job = take();
+      lock.unlock();
+      run_job(job, runner);
+      lock.lock();
+      finish(job);
+    }
+  }
+
+  // Some blocks of the first ready task: enough to make the lock cheap, few enough to share the work.
+  Job take() {
+    const uint32_t task = *ready_.begin();
+    TaskState& state = tasks_[task];
+    const int64_t blocks = plans_[task].blocks;
+    const int64_t chunk = std::max<int64_t>(1, blocks / (int64_t{8} * threads_));
+    const Job job{task, state.next, std::min(blocks, state.next + chunk)};
+    state.next = job.end;
+    if (state.next == blocks) {
+      ready_.erase(ready_.begin());
+    }
+    return job;
+  }
+
+  void finish(const Job& job) {
+    TaskState& state = tasks_[job.task];
+    state.left -= job.end - job.begin;
+    if (state.left > 0) {
+      return;
+    }
+    --left_;
+    for (uint32_t dependent : state.dependents) {
+      if (--tasks_[dependent].waiting == 0) {
+        ready_.insert(dependent);
+      }
+    }
+    changed_.notify_all();
+  }
+
+  void run_job(const Job& job, BlockRunner& runner) {
+    Fault fault;
+    std::shared_ptr<const Program> program;
+    try {
+      program = programs_.get(plans_[job.task], fault);
+      if (!program) {
+        record(RunStatus::Fault, fault, job.task, 0);
+        return;
+      }
+      std::vector<std::byte*> tensors;
+      for (uint32_t tensor : plans_[job.task].tensors) {
+        tensors.push_back(memory_[tensor]);
+      }
+      for (int64_t block = job.begin; block < job.end && wanted(job.task, block); ++block) {
+        const auto status = runner.run(*program, block, target_.event_ids, tensors, max_statements_);
+        if (status != BlockRunner::Status::Ok) {
+          record(status == BlockRunner::Status::Fault ? RunStatus::Fault : RunStatus::Limit, runner.fault(), job.task,
+                 block);
+          return;
+        }
+      }
+    } catch (const std::bad_alloc&) {
+      fault.args = {program ? program->core->name : "", "this computer has too little memory for it"};
+      record(RunStatus::Fault, fault, job.task, job.begin);
+    }
+  }
+
+  // Behind a block that failed nothing needs to run; before it everything must, to find out which failed first.
+  bool wanted(uint32_t task, int64_t block) {
+    if (!failed_.load(std::memory_order_relaxed)) {
+      return true;
+    }
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return std::make_pair(task, block) < std::make_pair(outcome_.fault->task, outcome_.fault->block);
+  }
+
+  void record(RunStatus status, const Fault& fault, uint32_t task, int64_t block) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (!outcome_.fault ||
+        std::make_pair(task, block) < std::make_pair(outcome_.fault->task, outcome_.fault->block)) {
+      outcome_.status = status;
+      outcome_.fault = LocatedFault{fault, task, block};
+      failed_.store(true, std::memory_order_relaxed);
+    }
+  }
+
+  const Target& target_;
+  const std::vector<TaskPlan>& plans_;
+  const std::vector<std::byte*>& memory_;
+  const int threads_;
+  const int64_t max_statements_;
+  ProgramCache programs_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<TaskState> tasks_;
+  std::set<uint32_t> ready_;  // tasks with blocks to hand out
+  size_t left_ = 0;           // tasks
+  std::atomic<bool> failed_{false};
+  ValuesOutcome outcome_;
+};
+
+}  // namespace
+
+ValuesOutcome execute_values(const object::Object& object, const object::Program& program, const Target& target,
+                             const Binding& binding, const std::vector<TaskPlan>& plans,
+                             const std::vector<std::byte*>& memory, int threads, int64_t max_statements) {
+  Pool pool(object, target, plans, memory, threads, max_statements);
+  return pool.run(value_order(object, program, binding, plans));
+}
+
+}  // namespace pto::runtime

@@ -1,0 +1,91 @@
+// A core that no program calls is an entry itself: it gets a program of one task under its own name; the core is renamed
+// after its kind. The task runs on as many blocks as the target has cores of that kind.
+#include <algorithm>
+#include <set>
+
+#include "src/passes/analysis/rewrite.h"
+#include "src/passes/pass.h"
+
+namespace pto::passes {
+
+using ir::FunctionKind;
+using ir::Op;
+using ir::OpKind;
+
+// A program with the core's parameters and one task on it, without `blocks`. The caller gives the name.
+ir::Function make_single_task_program(const ir::Function& core, const std::string& name) {
+  ir::Function program;
+  program.kind = FunctionKind::Program;
+  program.name = name;
+  program.doc = core.doc;
+  program.span = core.span;
+  program.body = program.add_region();
+  Cloner cloner(core, program);
+  Op task;
+  task.kind = OpKind::Task;
+  task.name = name + "_task";
+  task.callee = core.name;
+  task.spans = {core.span};
+  for (SymId dim : core.dims) {
+    const ExprId value = cloner.expr_of(dim);
+    program.dims.push_back(program.exprs[value].sym);
+    task.task_dims.push_back(value);
+  }
+  for (const ir::Param& old : core.params) {
+    ir::Param param = old;
+    if (old.is_tensor()) {
+      param.type = cloner.type(old.type);
+      param.value = program.add_value(param.type, old.name);
+      task.operands.push_back(param.value);
+    } else {
+      const ExprId value = cloner.expr_of(old.sym);
+      param.sym = program.exprs[value].sym;
+      task.exprs.push_back(value);
+    }
+    program.params.push_back(std::move(param));
+  }
+  for (const ir::Constraint& constraint : core.constraints) {
+    program.constraints.push_back({cloner.expr(constraint.condition), constraint.text, constraint.span});
+  }
+  program.add_op(program.body, std::move(task));
+  return program;
+}
+
+PassResult outline_tasks(PassContext& context) {
+  std::set<std::string> called;
+  for (ir::Function& function : context.module.functions) {
+    if (function.kind != FunctionKind::Program) {
+      continue;
+    }
+    for (ir::OpId id : function.body_region().ops) {
+      Op& op = function.ops[id];
+      if (op.kind != OpKind::Task) {
+        continue;
+      }
+      called.insert(op.callee);
+      const ir::Function* core = context.module.find(op.callee);
+      if (!op.blocks.valid() && core != nullptr) {
+        op.blocks = function.exprs.integer(context.target.cores(core->core_kind));
+      }
+    }
+  }
+  std::vector<ir::Function> programs;
+  for (ir::Function& core : context.module.functions) {
+    if (core.kind != FunctionKind::Core || called.count(core.name) != 0) {
+      continue;
+    }
+    const std::string entry = core.name;
+    core.name = unique_function_name(context.module, entry + "_" + std::string(spelling(core.core_kind)));
+    programs.push_back(make_single_task_program(core, entry));
+    ir::Function& program = programs.back();
+    program.ops[program.body_region().ops.back()].blocks =
+        program.exprs.integer(context.target.cores(core.core_kind));
+  }
+  const bool changed = !programs.empty();
+  for (ir::Function& program : programs) {
+    context.module.functions.push_back(std::move(program));
+  }
+  return changed ? PassResult::Changed : PassResult::Unchanged;
+}
+
+}  // namespace pto::passes

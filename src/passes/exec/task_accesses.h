@@ -1,0 +1,25 @@
+// Which part of each tensor argument a task reads and writes.
+#pragma once
+
+#include <vector>
+
+#include "src/ir/ir.h"
+
+namespace pto::passes {
+
+// Rows and columns as half-open ranges of constants, where the whole core's accesses have constant bounds; else everything.
+struct TaskAccess {
+  ir::ValueId tensor;  // of the program
+  bool read = false;
+  bool write = false;
+  bool whole = true;
+  std::vector<std::pair<int64_t, int64_t>> ranges;  // one a dim, if not whole
+};
+
+// In the order of the core's tensor parameters.
+std::vector<TaskAccess> task_accesses(const ir::Function& program, const ir::Op& task, const ir::Function& core);
+
+// Can the two touch the same element, one of them writing?
+bool conflict(const TaskAccess& a, const TaskAccess& b);
+
+}  // namespace pto::passes

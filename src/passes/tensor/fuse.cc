@@ -1,0 +1,356 @@
+// Groups the operations of each graph; each group becomes a fused graph (one kernel later) and the graph a list of calls.
+//
+// Ops are taken in order. An op joins the last group among those of its operands, if that group can take it: an
+// elementwise group takes elementwise ops and row reductions over the same iteration space, a matrix product takes a
+// cast that is its only use (the store converts). Since a group only reads from earlier groups, calls in group order are
+// always legal. Reshapes and constants belong to nobody: they are copied into the groups that use them.
+#include <algorithm>
+#include <set>
+
+#include "pto/result.h"
+#include "src/passes/analysis/rewrite.h"
+#include "src/passes/pass.h"
+#include "src/passes/tensor/iteration_space.h"
+
+namespace pto::passes {
+
+namespace {
+
+using ir::FunctionKind;
+using ir::Op;
+using ir::OpId;
+using ir::OpKind;
+using ir::OpShape;
+using ir::ValueId;
+
+struct Group {
+  bool matmul = false;
+  std::vector<ExprId> space;  // iteration space of an elementwise group
+  std::vector<OpId> ops;
+  std::vector<ValueId> outputs;
+};
+
+bool is_elementwise(OpKind kind) {
+  const OpShape shape = ir::op_info(kind).shape;
+  return shape != OpShape::Special || kind == OpKind::Cast || kind == OpKind::Compare || kind == OpKind::Select ||
+         kind == OpKind::Broadcast;
+}
+bool is_free(OpKind kind) { return kind == OpKind::Reshape || kind == OpKind::Full; }
+bool is_matmul(OpKind kind) { return kind == OpKind::MatMul || kind == OpKind::MatMulBias; }
+
+class Fuser {
+ public:
+  Fuser(PassContext& context, ir::Function& graph) : context_(context), graph_(graph), uses_(uses_of(graph)) {}
+
+  bool run(std::vector<ir::Function>& fused);
+
+ private:
+  bool place(OpId id);
+  void join(size_t group, OpId id);
+  std::optional<size_t> group_of(ValueId value) const;
+  bool fits_space(const Group& group, const std::vector<ExprId>& space) const;
+  bool reshape_of_group(OpId id);
+  void find_outputs();
+  ir::Function outline(const Group& group, size_t index, Op& call);
+  void add_free_producers(ValueId value, Cloner& cloner, ir::Function& fused);
+  ir::Param make_param(ir::Function& fused, Cloner& cloner, ValueId value, ir::ParamMode mode,
+                       std::set<std::string>& names);
+
+  PassContext& context_;
+  ir::Function& graph_;
+  Uses uses_;
+  std::vector<Group> groups_;
+  std::map<OpId, size_t> group_of_op_;
+  size_t open_from_ = 0;  // groups before this one are closed
+};
+
+std::optional<size_t> Fuser::group_of(ValueId value) const {
+  const OpId def = graph_.values[value].def;
+  if (!def.valid()) {
+    return std::nullopt;
+  }
+  const auto it = group_of_op_.find(def);
+  if (it != group_of_op_.end()) {
+    return it->second;
+  }
+  const Op& op = graph_.ops[def];
+  return is_free(op.kind) && !op.operands.empty() ? group_of(op.operands[0]) : std::nullopt;
+}
+
+bool Fuser::fits_space(const Group& group, const std::vector<ExprId>& space) const {
+  return related(graph_, group.space, space) || related(graph_, space, group.space);
+}
+
+void Fuser::join(size_t index, OpId id) {
+  Group& group = groups_[index];
+  const Op& op = graph_.ops[id];
+  if (!group.matmul && op.kind != OpKind::Reshape) {
+    const std::vector<ExprId> space = space_of(graph_, op);
+    if (group.ops.empty() || (related(graph_, space, group.space) && space != group.space)) {
+      group.space = space;
+    }
+  }
+  group.ops.push_back(id);
+  group_of_op_[id] = index;
+}
+
+bool Fuser::place(OpId id) {
+  const Op& op = graph_.ops[id];
+  if (op.kind == OpKind::Call) {
+    open_from_ = groups_.size();  // what follows may depend on the call: it must not join a group that runs before
+  }
+  if (op.kind == OpKind::Assign || op.kind == OpKind::Call || is_free(op.kind)) {
+    return true;
+  }
+  std::optional<size_t> last;
+  for (ValueId operand : op.operands) {
+    const auto group = group_of(operand);
+    last = std::max(last, group);
+  }
+  if (last && *last >= open_from_) {
+    const Group& group = groups_[*last];
+    const OpId producer = graph_.values[op.operands[0]].def;
+    const bool converts_product = group.matmul && op.kind == OpKind::Cast && producer.valid() &&
+                                  is_matmul(graph_.ops[producer].kind) && uses_.at(op.operands[0]).size() == 1;
+    // A value that reaches the op through a reshape is not in the group's iteration space: it has to be written out.
+    const bool direct = std::all_of(op.operands.begin(), op.operands.end(), [&](ValueId v) {
+      const OpId def = graph_.values[v].def;
+      return !def.valid() || graph_.ops[def].kind != OpKind::Reshape || group_of(v) != last;
+    });
+    if (converts_product || (!group.matmul && is_elementwise(op.kind) && direct && fits_space(group, space_of(graph_, op)))) {
+      join(*last, id);
+      return true;
+    }
+  }
+  if (!is_elementwise(op.kind) && !is_matmul(op.kind)) {
+    context_.sink.report(DiagId::UnsupportedLowering, op.span(),
+                         {"`" + std::string(ir::op_info(op.kind).spelling) + "`", "graphs can't hold it"});
+    return false;
+  }
+  groups_.push_back({is_matmul(op.kind), {}, {}, {}});
+  join(groups_.size() - 1, id);
+  return true;
+}
+
+// A group's outputs are what other groups, calls and assignments read, looking through reshapes of outputs.
+void Fuser::find_outputs() {
+  for (Group& group : groups_) {
+    std::set<OpId> inside(group.ops.begin(), group.ops.end());
+    for (OpId id : group.ops) {
+      for (ValueId result : graph_.ops[id].results) {
+        const auto it = uses_.find(result);
+        const bool escapes = it != uses_.end() && std::any_of(it->second.begin(), it->second.end(), [&](OpId use) {
+          return inside.count(use) == 0;
+        });
+        if (escapes) {
+          group.outputs.push_back(result);
+        }
+      }
+    }
+  }
+}
+
+// Copies the reshapes and constants that lead from the group's inputs to `value`, unless it is mapped already.
+void Fuser::add_free_producers(ValueId value, Cloner& cloner, ir::Function& fused) {
+  if (cloner.has(value)) {
+    return;
+  }
+  const OpId def = graph_.values[value].def;
+  PTO_CHECK(def.valid() && is_free(graph_.ops[def].kind), "a group's operand is its own, an input, or free");
+  for (ValueId operand : graph_.ops[def].operands) {
+    add_free_producers(operand, cloner, fused);
+  }
+  cloner.clone(def, fused.body);
+}
+
+ir::Param Fuser::make_param(ir::Function& fused, Cloner& cloner, ValueId value, ir::ParamMode mode,
+                            std::set<std::string>& names) {
+  ir::Param param;
+  std::string base = graph_.values[value].name.empty() ? "t" : graph_.values[value].name;
+  param.name = base;
+  for (int i = 1; !names.insert(param.name).second; ++i) {
+    param.name = base + "_" + std::to_string(i);
+  }
+  param.mode = mode;
+  param.type = cloner.type(graph_.type(value));
+  param.value = fused.add_value(param.type, param.name);
+  return param;
+}
+
+ir::Function Fuser::outline(const Group& group, size_t index, Op& call) {
+  ir::Function fused;
+  fused.kind = FunctionKind::FusedGraph;
+  fused.name = unique_function_name(context_.module, graph_.name + "_" + std::to_string(index));
+  fused.span = graph_.ops[group.ops.front()].span();
+  fused.body = fused.add_region();
+  Cloner cloner(graph_, fused);
+  // Dims and scalar parameters first, in the graph's order, under their own names.
+  std::set<std::string> names;
+  std::map<SymId, SymId> symbols;
+  for (size_t i = 0; i < graph_.symbols.size(); ++i) {
+    const SymId old(static_cast<uint32_t>(i));
+    names.insert(graph_.symbols[i].name);
+    symbols[old] = fused.add_symbol(graph_.symbols[i]);
+    cloner.map(old, fused.exprs.symbol(symbols[old]));
+  }
+  call.kind = OpKind::Call;
+  call.callee = fused.name;
+
+  // Inputs: whatever comes from outside, looking through free ops, in order of first use.
+  std::set<ValueId> seen;
+  std::vector<ValueId> inputs;
+  std::set<OpId> inside(group.ops.begin(), group.ops.end());
+  std::function<void(ValueId)> need = [&](ValueId value) {
+    const OpId def = graph_.values[value].def;
+    if (!seen.insert(value).second || (def.valid() && inside.count(def) != 0)) {
+      return;
+    }
+    if (def.valid() && is_free(graph_.ops[def].kind)) {
+      for (ValueId operand : graph_.ops[def].operands) {
+        need(operand);
+      }
+      return;
+    }
+    inputs.push_back(value);
+  };
+  for (OpId id : group.ops) {
+    for (ValueId operand : graph_.ops[id].operands) {
+      need(operand);
+    }
+    for (const Span& span : graph_.ops[id].spans) {
+      call.spans.push_back(span);
+    }
+  }
+  for (ValueId input : inputs) {
+    fused.params.push_back(make_param(fused, cloner, input, ir::ParamMode::In, names));
+    cloner.map(input, fused.params.back().value);
+    call.operands.push_back(input);
+  }
+  std::vector<std::pair<ir::Param, ValueId>> outputs;
+  for (OpId id : group.ops) {
+    for (ValueId operand : graph_.ops[id].operands) {
+      add_free_producers(operand, cloner, fused);
+    }
+    cloner.clone(id, fused.body);
+  }
+  // Scalar parameters that the expressions mention.
+  std::vector<SymId> used;
+  for (size_t i = 0; i < fused.ops.size(); ++i) {
+    for (ExprId e : fused.ops[OpId(static_cast<uint32_t>(i))].exprs) {
+      fused.exprs.collect_symbols(e, used);
+    }
+  }
+  for (const ir::Param& param : graph_.params) {
+    if (!param.is_tensor() && std::find(used.begin(), used.end(), symbols[param.sym]) != used.end()) {
+      ir::Param scalar = param;
+      scalar.sym = symbols[param.sym];
+      fused.params.push_back(scalar);
+      call.exprs.push_back(graph_.exprs.symbol(param.sym));
+    }
+  }
+  for (ValueId output : group.outputs) {
+    ir::Param param = make_param(fused, cloner, output, ir::ParamMode::Out, names);
+    Op assign;
+    assign.kind = OpKind::Assign;
+    assign.operands = {param.value, cloner.value(output)};
+    assign.spans = graph_.ops[graph_.values[output].def].spans;
+    fused.add_op(fused.body, std::move(assign));
+    fused.params.push_back(std::move(param));
+    call.results.push_back(output);
+  }
+  for (const ir::Param& param : fused.params) {
+    for (ExprId dim : param.type.dims) {
+      std::vector<SymId> dims;
+      collect_dims(fused, dim, dims);
+      for (SymId sym : dims) {
+        if (std::find(fused.dims.begin(), fused.dims.end(), sym) == fused.dims.end()) {
+          fused.dims.push_back(sym);
+        }
+      }
+    }
+  }
+  std::sort(fused.dims.begin(), fused.dims.end());
+  return fused;
+}
+
+// A reshape of a group's only-so-used result becomes part of the group: the group writes its output in the new shape.
+bool Fuser::reshape_of_group(OpId id) {
+  const Op& op = graph_.ops[id];
+  if (op.kind != OpKind::Reshape) {
+    return false;
+  }
+  const OpId def = graph_.values[op.operands[0]].def;
+  const auto group = def.valid() ? group_of_op_.find(def) : group_of_op_.end();
+  if (group == group_of_op_.end()) {
+    return false;
+  }
+  group_of_op_[id] = group->second;
+  groups_[group->second].ops.push_back(id);
+  return true;
+}
+
+bool Fuser::run(std::vector<ir::Function>& fused) {
+  bool work = false;
+  const std::vector<OpId> body = graph_.body_region().ops;
+  for (OpId id : body) {
+    if (!reshape_of_group(id) && !place(id)) {
+      return false;
+    }
+    work = work || (graph_.ops[id].kind != OpKind::Call && graph_.ops[id].kind != OpKind::Assign);
+  }
+  if (!work) {
+    return true;
+  }
+  find_outputs();
+  std::vector<OpId> ops;
+  std::set<size_t> done;
+  auto call_group = [&](size_t index) {
+    if (!done.insert(index).second) {
+      return;
+    }
+    Op call;
+    fused.push_back(outline(groups_[index], index, call));
+    ops.push_back(make_op(graph_, std::move(call)));
+  };
+  // User calls stay where they are among the groups that they depend on: emit every group that is complete before them.
+  for (OpId id : body) {
+    const OpKind kind = graph_.ops[id].kind;
+    if (kind != OpKind::Call && kind != OpKind::Assign) {
+      continue;
+    }
+    for (ValueId operand : graph_.ops[id].operands) {
+      if (const auto group = group_of(operand)) {
+        for (size_t i = 0; i <= *group; ++i) {
+          call_group(i);
+        }
+      }
+    }
+    ops.push_back(id);
+  }
+  for (size_t i = 0; i < groups_.size(); ++i) {
+    call_group(i);
+  }
+  graph_.body_region().ops = std::move(ops);
+  return true;
+}
+
+}  // namespace
+
+PassResult fuse(PassContext& context) {
+  bool changed = false;
+  std::vector<ir::Function> functions;
+  for (ir::Function& function : context.module.functions) {
+    if (function.kind == FunctionKind::Graph) {
+      const size_t before = functions.size();
+      if (!Fuser(context, function).run(functions)) {
+        return PassResult::Failed;
+      }
+      changed = changed || functions.size() != before;
+    }
+    functions.push_back(std::move(function));
+  }
+  context.module.functions = std::move(functions);
+  return changed ? PassResult::Changed : PassResult::Unchanged;
+}
+
+}  // namespace pto::passes

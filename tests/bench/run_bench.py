@@ -1,0 +1,155 @@
+#!/usr/bin/env python3
+"""Measures what the project promises about speed and prints each number beside its goal. Never part of `make test`: a
+measured time says something about the machine, too. Exit code 1 only when something could not be measured at all."""
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+SAMPLES = ROOT / "samples"
+COMPILE_RUNS = 11
+COMPILE_GOAL_MS = 20.0
+MEMORY_GOAL_MB = 60.0
+GEMM_RATIO_GOAL = 0.5
+TIME_MODE_GOAL_S = 2.0
+
+
+def run_process(command):
+    """(seconds, peak resident MB, exit code, standard error) of one process."""
+    with tempfile.TemporaryFile() as err:
+        start = time.perf_counter()
+        process = subprocess.Popen([str(word) for word in command], stdout=subprocess.DEVNULL, stderr=err)
+        _, status, usage = os.wait4(process.pid, 0)
+        seconds = time.perf_counter() - start
+        process.returncode = os.waitstatus_to_exitcode(status)
+        err.seek(0)
+        return seconds, usage.ru_maxrss / 1024, process.returncode, err.read().decode(errors="replace")
+
+
+class Report:
+    def __init__(self):
+        self.rows = []
+        self.broken = []
+
+    def add(self, what, value, goal, met):
+        self.rows.append((what, value, goal, "pass" if met else "MISS"))
+        print(f"bench: {what}: {value} (goal {goal})", flush=True)
+
+    def fail(self, what, why):
+        self.broken.append(what)
+        self.rows.append((what, "failed", "", "ERROR"))
+        print(f"bench: {what}: {why}", flush=True)
+
+    def print_table(self):
+        heads = ("measured", "value", "goal", "")
+        widths = [max(len(row[i]) for row in [heads, *self.rows]) for i in range(4)]
+        print()
+        for row in [heads, *self.rows]:
+            print("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip())
+
+
+def bench_compile(bin_dir, folder, report):
+    """Time and memory of a whole ptoc process, a sample at a time."""
+    for sample in sorted(SAMPLES.glob("*.pto")) + [SAMPLES / "digits/digits.pto"]:
+        times, memory = [], 0.0
+        for _ in range(COMPILE_RUNS):
+            seconds, megabytes, code, err = run_process(
+                [bin_dir / "ptoc", sample, "-o", folder / "k.ptobin", "--target", "a2a3"])
+            if code != 0:
+                report.fail(f"ptoc {sample.name}", err.strip() or f"exit code {code}")
+                break
+            times.append(seconds * 1000)
+            memory = max(memory, megabytes)
+        else:
+            median = statistics.median(times)
+            report.add(f"ptoc {sample.name}", f"{median:.1f} ms, {memory:.0f} MB",
+                       f"< {COMPILE_GOAL_MS:.0f} ms, < {MEMORY_GOAL_MB:.0f} MB",
+                       median < COMPILE_GOAL_MS and memory < MEMORY_GOAL_MB)
+
+
+def compile_gemm(bin_dir, folder, size, report):
+    output = folder / f"gemm{size}.ptobin"
+    defines = [word for dim in "MNK" for word in ("-D", f"{dim}={size}")]
+    _, _, code, err = run_process([bin_dir / "ptoc", ROOT / "tests/bench/gemm.pto", "-o", output, *defines])
+    if code != 0:
+        report.fail(f"ptoc gemm {size}", err.strip() or f"exit code {code}")
+        return None
+    return output
+
+
+def bench_gemm_values(bin_dir, folder, report):
+    size = 1024
+    output = compile_gemm(bin_dir, folder, size, report)
+    if output is None:
+        return
+    what = f"gemm {size}^3 f16->f32, values, 1 thread"
+    done = subprocess.run([bin_dir / "gemm_bench", output, str(size)], capture_output=True, text=True)
+    if done.returncode != 0:
+        report.fail(what, done.stderr.strip() or f"exit code {done.returncode}")
+        return
+    result = json.loads(done.stdout)
+    if result["blas_seconds"] > 0:
+        ratio = result["blas_seconds"] / result["ptorun_seconds"]
+        report.add(f"{what}, of OpenBLAS sgemm",
+                   f"{ratio:.2f} ({result['ptorun_seconds'] * 1e3:.1f} ms against {result['blas_seconds'] * 1e3:.1f} ms)",
+                   f">= {GEMM_RATIO_GOAL}", ratio >= GEMM_RATIO_GOAL)
+        report.add(f"{what}, difference to OpenBLAS", f"{result['difference']:g}", "0 (exact inputs)",
+                   result["difference"] == 0)
+    else:
+        report.add(what, f"{result['ptorun_seconds'] * 1e3:.1f} ms, {result['gflops']:.1f} GFLOP/s", "no OpenBLAS", True)
+    seconds, megabytes, code, err = run_process(
+        [bin_dir / "ptorun", output, "--mode=values", "--threads=1", "--in", f"a=f16[{size},{size}]:rand(seed=1)", "--in",
+         f"b=f16[{size},{size}]:rand(seed=2)"])
+    if code != 0:
+        report.fail(f"ptorun {what}", err.strip() or f"exit code {code}")
+    else:
+        report.add(f"ptorun {what}, whole process", f"{seconds * 1e3:.0f} ms, {megabytes:.0f} MB", "for information", True)
+
+
+def bench_gemm_time(bin_dir, folder, report):
+    size = 6144
+    output = compile_gemm(bin_dir, folder, size, report)
+    if output is None:
+        return
+    seconds, megabytes, code, err = run_process(
+        [bin_dir / "ptorun", output, "--mode=time", "--in", f"a=f16[{size},{size}]", "--in", f"b=f16[{size},{size}]"])
+    what = f"ptorun --mode=time, gemm {size}^3"
+    if code != 0:
+        report.fail(what, err.strip() or f"exit code {code}")
+    else:
+        report.add(what, f"{seconds:.2f} s, {megabytes:.0f} MB", f"< {TIME_MODE_GOAL_S:.0f} s", seconds < TIME_MODE_GOAL_S)
+
+
+def bench_semantics(bin_dir):
+    """Rates of single instructions, in the words of that program."""
+    program = bin_dir / "sem_bench"
+    if program.exists():
+        print("\nbench: sem_bench", flush=True)
+        subprocess.run([program], check=False)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--bin", required=True, type=Path, help="folder of ptoc, ptorun and the benchmark programs")
+    bin_dir = parser.parse_args().bin.resolve()
+    report = Report()
+    with tempfile.TemporaryDirectory(prefix="pto-bench-") as folder:
+        bench_compile(bin_dir, Path(folder), report)
+        bench_gemm_values(bin_dir, Path(folder), report)
+        bench_gemm_time(bin_dir, Path(folder), report)
+    bench_semantics(bin_dir)
+    report.print_table()
+    missed = sum(row[3] == "MISS" for row in report.rows)
+    print(f"\n{len(report.rows)} measured, {missed} below the goal, {len(report.broken)} could not be measured")
+    sys.exit(1 if report.broken else 0)
+
+
+if __name__ == "__main__":
+    main()

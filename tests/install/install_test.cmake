@@ -1,0 +1,61 @@
+# Installs into an empty prefix and builds samples/cmake against it, as another project would: nothing of the build folder
+# may be needed. Then the same kernel once more with plain make.
+cmake_minimum_required(VERSION 3.25)
+
+function(run WHAT)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE CODE OUTPUT_VARIABLE OUT ERROR_VARIABLE OUT)
+  if(NOT CODE EQUAL 0)
+    message(FATAL_ERROR "${WHAT} gave ${CODE}:\n${OUT}")
+  endif()
+  set(RUN_OUTPUT "${OUT}" PARENT_SCOPE)
+endfunction()
+
+file(REMOVE_RECURSE ${WORK_DIR})
+set(PREFIX ${WORK_DIR}/prefix)
+run("installing" ${CMAKE_COMMAND} --install ${BUILD_DIR} --prefix ${PREFIX})
+
+foreach(FILE bin/ptoc bin/ptorun include/pto/runtime.h include/pto/diag.def)
+  if(NOT EXISTS ${PREFIX}/${FILE})
+    message(FATAL_ERROR "${FILE} was not installed")
+  endif()
+endforeach()
+file(GLOB_RECURSE PACKAGE ${PREFIX}/*.cmake)
+foreach(FILE ${PACKAGE})
+  file(READ ${FILE} TEXT)
+  foreach(FOLDER ${SOURCE_DIR} ${BUILD_DIR})
+    string(FIND "${TEXT}" "${FOLDER}/" AT)
+    if(NOT AT EQUAL -1)
+      message(FATAL_ERROR "${FILE} names ${FOLDER}, which other machines don't have")
+    endif()
+  endforeach()
+endforeach()
+
+# A copy, so that a source may be touched.
+file(COPY ${SOURCE_DIR}/samples/cmake DESTINATION ${WORK_DIR})
+run("configuring" ${CMAKE_COMMAND} -S ${WORK_DIR}/cmake -B ${WORK_DIR}/build -G ${GENERATOR}
+    -DCMAKE_PREFIX_PATH=${PREFIX} -DCMAKE_BUILD_TYPE=Release)
+run("building" ${CMAKE_COMMAND} --build ${WORK_DIR}/build)
+run("running" ${CMAKE_CTEST_COMMAND} --test-dir ${WORK_DIR}/build --output-on-failure)
+
+# Dependencies: nothing to do twice; a changed source is compiled again.
+set(OBJECT ${WORK_DIR}/build/scale.ptobin)
+file(TIMESTAMP ${OBJECT} BEFORE "%s")
+run("building again" ${CMAKE_COMMAND} --build ${WORK_DIR}/build)
+if(RUN_OUTPUT MATCHES "scale.ptobin")
+  message(FATAL_ERROR "nothing changed, and scale.ptobin was compiled again:\n${RUN_OUTPUT}")
+endif()
+execute_process(COMMAND ${CMAKE_COMMAND} -E sleep 1.1)
+file(TOUCH ${WORK_DIR}/cmake/scale.pto)
+run("building after a change" ${CMAKE_COMMAND} --build ${WORK_DIR}/build)
+if(NOT RUN_OUTPUT MATCHES "scale.ptobin")
+  message(FATAL_ERROR "scale.pto changed, and scale.ptobin was not compiled again:\n${RUN_OUTPUT}")
+endif()
+
+find_program(MAKE NAMES gmake make)
+if(MAKE)
+  run("make in samples" ${MAKE} -C ${SOURCE_DIR}/samples PTOC=${PREFIX}/bin/ptoc OUT=${WORK_DIR}/make)
+  run("make in samples again" ${MAKE} -C ${SOURCE_DIR}/samples PTOC=${PREFIX}/bin/ptoc OUT=${WORK_DIR}/make)
+  if(RUN_OUTPUT MATCHES "ptoc")
+    message(FATAL_ERROR "nothing changed, and make compiled again:\n${RUN_OUTPUT}")
+  endif()
+endif()
