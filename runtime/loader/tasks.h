@@ -37,8 +37,8 @@ std::vector<uint32_t> root_tensors(const object::Core& core);
 // The core's symbols that a plan gives values to, in the plan's order.
 std::vector<SymId> fixed_symbols(const object::Core& core);
 
-// All tasks, in order. Shapes and element types of arguments are those that the core's parameters have; no task writes an
-// input; every output is written by some task; the target has a core of every kind that is needed.
+// All tasks, in order. Shapes and element types of arguments are those that the core's parameters have; every output is
+// written by some task; the target has a core of every kind that is needed.
 Result<std::vector<TaskPlan>> plan_tasks(const object::Object& object, const object::Program& program,
                                          const Binding& binding, const Target& target, const std::string& subject,
                                          DiagnosticSink& sink);

@@ -173,6 +173,9 @@ int compile(Run& run) {
   if (!report.internal_error.empty()) {
     return internal_failure(run, report.internal_error, *module);
   }
+  if (dumps.value_changed()) {
+    return internal_failure(run, "a pass changed what the program computes", dumps.before());
+  }
   if (!report.ok || !dumps.ok()) {
     return kExitBadInput;
   }

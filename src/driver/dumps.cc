@@ -24,6 +24,27 @@ void Dumps::observe(const passes::PassInfo* pass, passes::PassResult result, con
   if (!run_.options.emit_ir_dir.empty()) {
     write_numbered(name, result, module);
   }
+  if (run_.options.check_each_pass && !value_changed_) {
+    if (pass == nullptr) {
+      checker_.start(module);
+      before_ = module;
+    } else {
+      check_values(name, module);
+    }
+  }
+}
+
+// Whether the pass says that it changed something or not.
+void Dumps::check_values(const std::string& pass, const ir::Module& module) {
+  if (ir::equal(before_, module)) {
+    return;
+  }
+  if (checker_.observe(pass, module)) {
+    before_ = module;
+  } else {
+    ok_ = false;
+    value_changed_ = true;
+  }
 }
 
 }  // namespace pto::driver

@@ -63,8 +63,8 @@ class Compilation {
     const size_t errors = context_.sink.error_count();
     loading_.push_back(normalize(sources_.name(file)));
     loaded_.insert(loading_.back());
-    const bool parsed = load(file);
-    if (!parsed || context_.sink.error_count() != errors) {
+    // Without a file's text every use of its names would be an error of its own.
+    if (!load(file)) {
       return Reported{};
     }
     for (const auto& [name, constant] : context_.constants) {
@@ -100,7 +100,11 @@ class Compilation {
     const ast::File& tree = *context_.files.back();
     bool ok = true;
     for (const ast::Item& item : tree.items) {
-      ok = (item.kind == ast::ItemKind::Import ? import(item, file) : declare(tree, item)) && ok;
+      if (item.kind == ast::ItemKind::Import) {
+        ok = import(item, file) && ok;
+      } else {
+        declare(tree, item);
+      }
     }
     return ok;
   }
@@ -152,21 +156,21 @@ class Compilation {
     return false;
   }
 
-  bool declare(const ast::File& file, const ast::Item& item) {
+  void declare(const ast::File& file, const ast::Item& item) {
     if (item.kind == ast::ItemKind::Pair) {
       context_.sink.report(DiagId::NotSupported, item.span, {"`core pair`"});
-      return false;
+      return;
     }
     const std::string& name = item.name.text;
     const bool value = item.kind == ast::ItemKind::Const || item.kind == ast::ItemKind::Inline;
     if (value && is_builtin(name)) {
       context_.sink.report(DiagId::DuplicateName, item.name.span, {name}).note({}, "it is built in");
-      return false;
+      return;
     }
     const auto [place, fresh] = context_.declared.emplace(name, item.name.span);
     if (!fresh) {
       context_.sink.report(DiagId::DuplicateName, item.name.span, {name}).note(place->second, "declared here");
-      return false;
+      return;
     }
     if (item.kind == ast::ItemKind::Const) {
       context_.constants[name] = {&file, &item, Constant::State::New, 0};
@@ -180,7 +184,6 @@ class Compilation {
       context_.function_names[name] = info.get();
       context_.functions.push_back(std::move(info));
     }
-    return true;
   }
 
   // Depth first, by hand: a chain of calls may be as long as the file.

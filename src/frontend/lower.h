@@ -133,6 +133,7 @@ class Lower {
   // --- lower_expr.cc
   Val eval(ast::ExprRef ref);
   Val eval_name(const ast::Expr& expr);
+  Val eval_index(const ast::Expr& expr);
   Val eval_prefix(const ast::Expr& expr);
   Val eval_binary(const ast::Expr& expr);
   Val eval_call(const ast::Expr& expr);
@@ -281,6 +282,8 @@ class Lower {
   bool in_parallel_ = false;
   bool body_started_ = false;   // a statement that is neither `buf` nor a view
   int eval_depth_ = 0;
+  size_t expanded_ = 0;         // expressions evaluated inside inline helpers
+  size_t if_depth_ = 0;         // `else if` nests, though it is not written so
   Facts facts_;
   std::set<size_t> written_;    // parameters
   std::map<size_t, Span> written_spans_;

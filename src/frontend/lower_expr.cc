@@ -99,11 +99,15 @@ void Lower::emit_effect(ir::Op op, Span span) {
 
 Val Lower::eval(ast::ExprRef ref) {
   const ast::Expr& expr = at(ref);
-  if (eval_depth_ >= kDeepestEvaluation || fn().ops.size() > kMostOps) {
-    const bool deep = eval_depth_ >= kDeepestEvaluation;
-    module_.sink.report(deep ? DiagId::NestingTooDeep : DiagId::ExpansionTooLarge, fn().span,
-                        deep ? std::initializer_list<std::string>{std::to_string(kDeepestEvaluation)}
-                             : std::initializer_list<std::string>{fn().name, std::to_string(kMostOps)});
+  const bool deep = eval_depth_ >= kDeepestEvaluation;
+  // What inline helpers expand to may double with each of them; the text itself is bounded.
+  expanded_ += expanding_.empty() ? 0 : 1;
+  if (deep || expanded_ > kMostOps || fn().ops.size() > kMostOps) {
+    if (deep) {
+      module_.sink.report(DiagId::NestingTooDeep, fn().span, {std::to_string(kDeepestEvaluation)});
+    } else {
+      module_.sink.report(DiagId::ExpansionTooLarge, fn().span, {fn().name, std::to_string(kMostOps)});
+    }
     return {};
   }
   ++eval_depth_;
@@ -132,9 +136,7 @@ Val Lower::eval(ast::ExprRef ref) {
       out = eval_call(expr);
       break;
     case ast::ExprKind::Index:
-      out = is_level(ir::Level::Tensor)
-                ? unsupported(expr.span, "a slice of a tensor in a graph")
-                : fail(DiagId::WrongPlace, expr.span, {"a window of a tensor", "here; use `load` or `store`"});
+      out = eval_index(expr);
       break;
     case ast::ExprKind::List:
       out = fail(DiagId::WrongPlace, expr.span, {"a list", "here"});
@@ -189,6 +191,18 @@ Val Lower::eval_name(const ast::Expr& expr) {
   }
   unknown(DiagId::UnknownName, expr.span, expr.text, visible_names());
   return {};
+}
+
+Val Lower::eval_index(const ast::Expr& expr) {
+  if (is_level(ir::Level::Tensor)) {
+    return unsupported(expr.span, "a slice of a tensor in a graph");
+  }
+  const bool points = std::all_of(expr.slices.begin(), expr.slices.end(),
+                                  [](const ast::Slice& slice) { return slice.kind == ast::SliceKind::Point; });
+  if (points && is_level(ir::Level::Tile) && !dtype_from_spelling(word(expr.a))) {
+    return unsupported(expr.span, "a scalar read of a tensor");
+  }
+  return fail(DiagId::WrongPlace, expr.span, {"a window of a tensor or a type", "here"});
 }
 
 Val Lower::eval_prefix(const ast::Expr& expr) {
@@ -324,8 +338,16 @@ Val Lower::eval_call(const ast::Expr& expr) {
   if (!found && (is_level(ir::Level::Tensor) || is_level(ir::Level::Tile))) {
     out = builtin(name, expr, found);
   }
+  if (!found && is_level(ir::Level::Block) && name == "reshape") {
+    found = true;
+    out = reshape_op(expr);
+  }
   if (!found && is_level(ir::Level::Tile)) {
     out = tile_builtin(name, expr, found);
+  }
+  if (!found && is_level(ir::Level::Block) && name == "reshape") {
+    found = true;
+    out = reshape_op(expr);
   }
   if (found) {
     return out;

@@ -7,6 +7,7 @@ namespace pto::frontend {
 namespace {
 
 constexpr int64_t kDeepestPipeline = 64;
+constexpr size_t kDeepestIf = 256;
 
 }  // namespace
 
@@ -510,7 +511,13 @@ void Lower::for_statement(const ast::Stmt& stmt) {
 
 void Lower::if_statement(const ast::Stmt& stmt) {
   const ir::RegionId outer = region_;
+  const size_t outer_depth = if_depth_;
+  if (if_depth_ + stmt.conditions.size() > kDeepestIf) {
+    error(DiagId::NestingTooDeep, stmt.span, {std::to_string(kDeepestIf)});
+    return;
+  }
   for (size_t i = 0; i < stmt.blocks.size(); ++i) {
+    ++if_depth_;
     if (i >= stmt.conditions.size()) {
       push_scope();
       block(stmt.blocks[i]);
@@ -534,6 +541,7 @@ void Lower::if_statement(const ast::Stmt& stmt) {
     pop_scope();
     region_ = otherwise;
   }
+  if_depth_ = outer_depth;
   region_ = outer;
 }
 

@@ -85,13 +85,18 @@ Verdict rule_load_types(const Context& context) {
 }
 
 // The copy engine keeps rows together: nd stays nd, or becomes boxes in `mat` memory.
+// One column in vector memory: the same bytes as one row.
+bool is_column(const TileDesc& tile) {
+  return tile.space == Space::Vec && tile.layout == Layout::DN && tile.cols == 1;
+}
+
 Verdict rule_load_layout(const Context& context) {
   const TileDesc& tile = context.tile(0);
-  if (tile.layout == Layout::ND) {
+  if (tile.layout == Layout::ND || is_column(tile)) {
     return std::nullopt;
   }
   if (tile.space != Space::Mat) {
-    return context.seen(0) + ": a tile loaded to `vec` memory must have layout `nd`";
+    return context.seen(0) + ": a tile loaded to `vec` memory must have layout `nd`, or `dn` with one column";
   }
   if (tile.layout != Layout::Nz) {
     return context.seen(0) + ": a tile loaded to `mat` memory must have layout `nd` or `nz`";
@@ -126,11 +131,11 @@ Verdict rule_store_types(const Context& context) {
 
 Verdict rule_store_layout(const Context& context) {
   const TileDesc& tile = context.tile(1);
-  if (tile.layout == Layout::ND || (tile.space != Space::Vec && tile.layout == Layout::Nz)) {
+  if (tile.layout == Layout::ND || is_column(tile) || (tile.space != Space::Vec && tile.layout == Layout::Nz)) {
     return std::nullopt;
   }
   return context.seen(1) + ": a tile stored from " + tick(tile.space) + " memory must have layout " +
-         (tile.space == Space::Vec ? "`nd` (`trowexpand` makes one from a column)" : "`nd` or `nz`");
+         (tile.space == Space::Vec ? "`nd`, or `dn` with one column" : "`nd` or `nz`");
 }
 
 Verdict rule_store_limits(const Context& context) {

@@ -116,8 +116,12 @@ Verdict rule_row_reduce(const Context& context) {
     return context.seen(0) + ": the result of " + std::to_string(from.rows) + " rows must be a column " +
            shape_text(from.rows, 1) + " in layout `dn`, or a tile of as many rows in layout `nd`";
   }
-  if (!same_shape(context.tile(2), from) || context.tile(2).layout != from.layout) {
-    return context.seen(2) + ": the scratch tile must be like the source, " + describe(from);
+  // Each row is folded into one vector repeat there.
+  const TileDesc& scratch = context.tile(2);
+  const int64_t repeat = std::min(from.cols, context.target.vector_repeat_bytes / byte_size(from.dtype));
+  if (scratch.rows < from.rows || scratch.cols < repeat || scratch.dtype != from.dtype || scratch.layout != from.layout) {
+    return context.seen(2) + ": the scratch tile must hold at least " + shape_text(from.rows, repeat) + " elements of " +
+           tick(from.dtype) + " in layout `nd`";
   }
   return std::nullopt;
 }

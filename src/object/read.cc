@@ -1,6 +1,6 @@
-// Bytes to objects. Nothing in a file is believed: flatbuffers::Verifier makes sure that every reference stays inside, a
-// budget that no part is read twice (a small file could otherwise stand for an endless object), and every number is looked
-// up before it becomes an enum. Structure is checked last, on the finished object.
+// Bytes to objects. Nothing in a file is believed: flatbuffers::Verifier makes sure that every reference stays inside,
+// a budget that no part is read twice (a small file could otherwise stand for an endless object), and every number is
+// looked up before it becomes an enum. Structure is checked last, on the finished object.
 #include <cstring>
 
 #include "pto/diagnostics.h"
@@ -140,6 +140,10 @@ class Decoder {
     if (in->size() > kMostExprs) {
       fail("a list in it is too long");
     }
+    // The verifier looks at the alignment of a vector's length, not at that of its elements.
+    if (reinterpret_cast<uintptr_t>(in->Data()) % alignof(wire::ExprNode) != 0) {
+      fail("a list in it is out of place");
+    }
     if (!ok() || !spend(sizeof(wire::ExprNode) * in->size())) {
       return out;
     }
@@ -157,7 +161,9 @@ class Decoder {
     ExprNode out;
     out.op = lookup(kExprOps, in.op(), "operator");
     switch (out.op) {
-      case ExprOp::Int: out.value = in.value(); break;
+      case ExprOp::Int:
+        out.value = in.value();
+        break;
       case ExprOp::Float: {
         const int64_t bits = in.value();
         std::memcpy(&out.fvalue, &bits, sizeof bits);
@@ -170,7 +176,8 @@ class Decoder {
         out.sym = SymId(static_cast<uint32_t>(in.value()));
         break;
       case ExprOp::BlockIndex:
-      case ExprOp::BlockCount: break;
+      case ExprOp::BlockCount:
+        break;
       default:
         if (in.a() >= earlier || in.b() >= earlier) {
           fail("an expression uses one that is not before it");
@@ -235,11 +242,16 @@ class Decoder {
       return out;
     }
     switch (kind) {
-      case isa::OperandKind::Valid: out.b = ExprId(in.b()); [[fallthrough]];
+      case isa::OperandKind::Valid:
+        out.b = ExprId(in.b());
+        [[fallthrough]];
       case isa::OperandKind::Scalar:
       case isa::OperandKind::Index:
-      case isa::OperandKind::Event: out.a = ExprId(in.a()); return out;
-      default: break;
+      case isa::OperandKind::Event:
+        out.a = ExprId(in.a());
+        return out;
+      default:
+        break;
     }
     const std::optional<uint8_t> attribute = attribute_from_wire(kind, in.attribute());
     if (!attribute) {
@@ -262,9 +274,8 @@ class Decoder {
       fail("an instruction has other operands than its format");
       return out;
     }
-    each(in.operands(), kinds.size(), [&](const wire::Operand& operand) {
-      out.operands.push_back(decode(operand, kinds[out.operands.size()]));
-    });
+    each(in.operands(), kinds.size(),
+         [&](const wire::Operand& operand) { out.operands.push_back(decode(operand, kinds[out.operands.size()])); });
     return out;
   }
 
@@ -272,7 +283,9 @@ class Decoder {
     Stmt out;
     out.kind = lookup(kStmtKinds, in.kind(), "kind of statement");
     switch (out.kind) {
-      case StmtKind::Inst: out.inst = inst(in); break;
+      case StmtKind::Inst:
+        out.inst = inst(in);
+        break;
       case StmtKind::For:
         out.lo = ExprId(in.lo());
         out.hi = ExprId(in.hi());
@@ -283,10 +296,13 @@ class Decoder {
         out.sym = SymId(in.sym());
         out.value = ExprId(in.value());
         break;
-      case StmtKind::If: out.value = ExprId(in.value()); break;
+      case StmtKind::If:
+        out.value = ExprId(in.value());
+        break;
       case StmtKind::EndFor:
       case StmtKind::Else:
-      case StmtKind::EndIf: break;
+      case StmtKind::EndIf:
+        break;
     }
     return out;
   }
@@ -301,8 +317,8 @@ class Decoder {
     out.dims = ids<SymId>(in.dims(), kMostSymbols);
     out.params = params(in.params());
     each(in.views(), kMostSymbols, [&](const wire::View& view) {
-      out.views.push_back({text(view.name(), kLongestName), isa::TensorId(view.base()),
-                           ids<ExprId>(view.dims(), kHighestRank)});
+      out.views.push_back(
+          {text(view.name(), kLongestName), isa::TensorId(view.base()), ids<ExprId>(view.dims(), kHighestRank)});
     });
     each(in.buffers(), kMostSymbols, [&](const wire::Buffer& buffer) { out.buffers.push_back(decode(buffer)); });
     each(in.code(), kMostStmts, [&](const wire::Stmt& stmt) { out.code.push_back(decode(stmt)); });

@@ -13,7 +13,9 @@ namespace {
 using flatbuffers::FlatBufferBuilder;
 using flatbuffers::Offset;
 
-wire::Location to_wire(const Location& location) { return {location.file, location.line, location.column}; }
+wire::Location to_wire(const Location& location) {
+  return {location.file, location.line, location.column};
+}
 
 template <typename Items>
 Offset<wire::UnitMap> write_unit(FlatBufferBuilder& builder, const Location& unit, const Items& items) {

@@ -3,10 +3,10 @@
 // Invariants here:
 //   1. The version is one that this program reads; counts are within src/object/limits.h.
 //   2. Names are identifiers; the names of cores are distinct, and of programs; texts are valid UTF-8 without NUL.
-//   3. Expressions name existing symbols. (That operands are earlier nodes is ExprPool's own invariant.) No expression is
-//      larger than can be printed; used ones don't mix integers with floats, integer literals apart.
-//   4. `dims` lists the symbols of kind Dim, each once; they are `index`. Every Scalar symbol belongs to one parameter of
-//      its type. Loop variables are `index`.
+//   3. Expressions name existing symbols. (That operands are earlier nodes is ExprPool's own invariant.) No expression
+//      is larger than can be printed; used ones don't mix integers with floats, integer literals apart.
+//   4. `dims` lists the symbols of kind Dim, each once; they are `index`. Every Scalar symbol belongs to one parameter
+//      of its type. Loop variables are `index`.
 //   5. Tensors have rank 1 to 5, and dims over the unit's dims only. Parameters have distinct names.
 // Not checked here: that names of symbols and buffers are distinct (loops may share a name).
 #include "src/object/structure.h"
@@ -27,7 +27,9 @@ void Problems::add(const std::string& where, const std::string& message) {
   }
 }
 
-bool Problems::full() const { return count_ >= kMostProblems; }
+bool Problems::full() const {
+  return count_ >= kMostProblems;
+}
 
 std::string Problems::place(const Location& location) const {
   if (location.file == 0 || location.file > object_.source_files.size()) {
@@ -63,7 +65,9 @@ Kind both(Kind a, Kind b) {
   return Kind::Mixed;
 }
 
-bool is_integer_kind(Kind kind) { return kind == Kind::Int || kind == Kind::IntLiteral; }
+bool is_integer_kind(Kind kind) {
+  return kind == Kind::Int || kind == Kind::IntLiteral;
+}
 
 Kind kind_of_operator(ExprOp op, Kind a, Kind b) {
   const Kind operands = both(a, b);
@@ -82,8 +86,12 @@ Kind kind_of_operator(ExprOp op, Kind a, Kind b) {
 ExprFacts leaf_facts(const ExprNode& node, const std::vector<Symbol>& symbols, const std::vector<Scope>& scopes) {
   ExprFacts facts;
   switch (node.op) {
-    case ExprOp::Int: facts.kind = Kind::IntLiteral; break;
-    case ExprOp::Float: facts.kind = Kind::Real; break;
+    case ExprOp::Int:
+      facts.kind = Kind::IntLiteral;
+      break;
+    case ExprOp::Float:
+      facts.kind = Kind::Real;
+      break;
     case ExprOp::Sym: {
       const Symbol& symbol = symbols[node.sym.index()];
       facts.kind = is_float(symbol.dtype) ? Kind::Real : Kind::Int;
@@ -95,7 +103,8 @@ ExprFacts leaf_facts(const ExprNode& node, const std::vector<Symbol>& symbols, c
       }
       break;
     }
-    default: facts.uses_block = true;
+    default:
+      facts.uses_block = true;
   }
   return facts;
 }
@@ -257,8 +266,8 @@ bool check_rank(const std::string& where, const std::string& what, const std::ve
   return ok;
 }
 
-void check_params(const std::string& where, const std::vector<Param>& params, bool defaults_allowed,
-                  ExprChecker& exprs, Problems& problems) {
+void check_params(const std::string& where, const std::vector<Param>& params, bool defaults_allowed, ExprChecker& exprs,
+                  Problems& problems) {
   std::set<std::string> names;
   for (const Param& param : params) {
     if (!check_name(where, "a parameter", param.name, problems) ||

@@ -1,5 +1,5 @@
-// The structure of an object: everything that can be said of it without a target. `read` and `verify` both run this; the
-// invariants are listed in structure_core.cc and structure_program.cc. Internal to src/object.
+// The structure of an object: everything that can be said of it without a target. `read` and `verify` both run this;
+// the invariants are listed in structure_core.cc and structure_program.cc. Internal to src/object.
 #pragma once
 
 #include <cstdint>
@@ -33,9 +33,9 @@ class Problems {
 struct ExprFacts {
   enum class Kind : uint8_t { Int, IntLiteral, Real, Mixed };
   Kind kind = Kind::Int;
-  bool uses_block = false;   // block_index() or block_count()
+  bool uses_block = false;  // block_index() or block_count()
   bool uses_scalar = false;
-  bool uses_local = false;   // a loop variable or a let
+  bool uses_local = false;  // a loop variable or a let
   // Statements where all its loop variables and lets have values: begin <= index < end.
   uint32_t begin = 0;
   uint32_t end = 0xFFFFFFFF;
@@ -76,8 +76,8 @@ bool check_name(const std::string& where, const std::string& what, const std::st
 bool check_text(const std::string& where, const std::string& what, const std::string& text, Problems& problems);
 void check_symbols(const std::string& where, const std::vector<Symbol>& symbols, const std::vector<SymId>& dims,
                    const std::vector<Param>& params, bool locals_allowed, Problems& problems);
-void check_params(const std::string& where, const std::vector<Param>& params, bool defaults_allowed,
-                  ExprChecker& exprs, Problems& problems);
+void check_params(const std::string& where, const std::vector<Param>& params, bool defaults_allowed, ExprChecker& exprs,
+                  Problems& problems);
 bool check_rank(const std::string& where, const std::string& what, const std::vector<ExprId>& dims, ExprChecker& exprs,
                 Problems& problems);
 void check_pool(const std::string& where, const ExprPool& pool, size_t symbols, Problems& problems);

@@ -2,18 +2,19 @@
 //
 // Invariants here, besides those of structure.cc:
 //   1. Views look at a tensor parameter or an earlier view.
-//   2. Buffers are placed, have at least one element and one slot, and sizes that can be added up without overflow; slots
-//      are at least a tile apart.
-//   3. `For` .. `EndFor` and `If` .. `Else` .. `EndIf` nest, at most 64 deep. Each loop variable and each let is given its
-//      value by one statement, and is used only after it and inside the loop or branch that holds it. A constant step is
-//      positive.
-//   4. An instruction has the operands of its format. They name existing buffers and tensors; a constant slot is one that
-//      the buffer has; a tensor has one offset a dimension; `valid` has both numbers or none; attributes are values that
-//      the attribute has, and `all` is a pipe only for a barrier.
-//   5. Slots, offsets, indices, events and valid regions are integers; a scalar is of the kind of the tile it goes with.
+//   2. Buffers are placed, have at least one element and one slot, and sizes that can be added up without overflow;
+//      slots are at least a tile apart.
+//   3. `For` .. `EndFor` and `If` .. `Else` .. `EndIf` nest, at most 64 deep. Each loop variable and each let is given
+//      its value by one statement, and is used only after it and inside the loop or branch that holds it. A constant
+//      step is positive.
+//   4. An instruction has the operands of its format. They name existing buffers and tensors; a constant slot is one
+//      that the buffer has; a tensor has one offset a dimension; `valid` has both numbers or none; attributes are
+//      values that the attribute has, and `all` is a pipe only for a barrier.
+//   5. Slots, offsets, indices, events and valid regions are integers; a scalar is of the kind of the tile it goes
+//      with.
 //   6. Tensors that are only read are not stored to, those that are only written are not loaded from.
-// Not checked here: element types, layouts, memories, shapes (isa::check_instruction, isa::check_buffer); that a view has as
-// many elements as its base, and that steps that are no constants are positive (only known in a run).
+// Not checked here: element types, layouts, memories, shapes (isa::check_instruction, isa::check_buffer); that a view
+// has as many elements as its base, and that steps that are no constants are positive (only known in a run).
 #include <algorithm>
 
 #include "src/object/limits.h"
@@ -52,8 +53,8 @@ class CoreChecker {
 
  private:
   bool sizes_fit() {
-    const size_t most = std::max({core_.symbols.size(), core_.dims.size(), core_.params.size(), core_.views.size(),
-                                  core_.buffers.size()});
+    const size_t most = std::max(
+        {core_.symbols.size(), core_.dims.size(), core_.params.size(), core_.views.size(), core_.buffers.size()});
     if (most > kMostSymbols || core_.code.size() > kMostStmts || core_.kind > CoreKind::Cube) {
       problems_.add(unit_, "it is larger than a core can be, or of no known kind");
       return false;
@@ -115,9 +116,12 @@ class CoreChecker {
 
   static bool closes(StmtKind opener, StmtKind kind) {
     switch (kind) {
-      case StmtKind::EndFor: return opener == StmtKind::For;
-      case StmtKind::Else: return opener == StmtKind::If;
-      default: return opener == StmtKind::If || opener == StmtKind::Else;
+      case StmtKind::EndFor:
+        return opener == StmtKind::For;
+      case StmtKind::Else:
+        return opener == StmtKind::If;
+      default:
+        return opener == StmtKind::If || opener == StmtKind::Else;
     }
   }
 
@@ -197,14 +201,22 @@ class CoreChecker {
       switch (stmt.kind) {
         case StmtKind::EndFor:
         case StmtKind::Else:
-        case StmtKind::EndIf: break;
-        case StmtKind::If: exprs_->integer(where(i), "the condition", stmt.value, ExprUse::Code); break;
-        case StmtKind::For: check_for(stmt, where(i)); break;
+        case StmtKind::EndIf:
+          break;
+        case StmtKind::If:
+          exprs_->integer(where(i), "the condition", stmt.value, ExprUse::Code);
+          break;
+        case StmtKind::For:
+          check_for(stmt, where(i));
+          break;
         case StmtKind::Let:
           exprs_->scalar(where(i), "the value", stmt.value, core_.symbols[stmt.sym.index()].dtype, ExprUse::Code);
           break;
-        case StmtKind::Inst: check_inst(stmt.inst, where(i)); break;
-        default: problems_.add(where(i), "a statement of no known kind");
+        case StmtKind::Inst:
+          check_inst(stmt.inst, where(i));
+          break;
+        default:
+          problems_.add(where(i), "a statement of no known kind");
       }
     }
   }
@@ -225,9 +237,10 @@ class CoreChecker {
     }
     const isa::InstrInfo& info = isa::info(inst.opcode);
     const auto kinds = isa::format_operands(info.format);
-    const bool same = inst.operands.size() == kinds.size() &&
-                      std::equal(kinds.begin(), kinds.end(), inst.operands.begin(),
-                                 [](isa::OperandKind kind, const isa::Operand& operand) { return kind == operand.kind; });
+    const bool same =
+        inst.operands.size() == kinds.size() &&
+        std::equal(kinds.begin(), kinds.end(), inst.operands.begin(),
+                   [](isa::OperandKind kind, const isa::Operand& operand) { return kind == operand.kind; });
     if (!same) {
       problems_.add(at, "`" + std::string(info.mnemonic) + "` has other operands than its format");
       return;
@@ -286,9 +299,15 @@ class CoreChecker {
     using isa::OperandKind;
     switch (operand.kind) {
       case OperandKind::GmIn:
-      case OperandKind::GmOut: check_tensor(operand, at); break;
-      case OperandKind::Index: exprs_->integer(at, "an index", operand.a, ExprUse::Code); break;
-      case OperandKind::Event: exprs_->integer(at, "the event", operand.a, ExprUse::Code); break;
+      case OperandKind::GmOut:
+        check_tensor(operand, at);
+        break;
+      case OperandKind::Index:
+        exprs_->integer(at, "an index", operand.a, ExprUse::Code);
+        break;
+      case OperandKind::Event:
+        exprs_->integer(at, "the event", operand.a, ExprUse::Code);
+        break;
       case OperandKind::Valid:
         if (operand.a.valid() || operand.b.valid()) {
           exprs_->integer(at, "the valid region's rows", operand.a, ExprUse::Code);
@@ -337,6 +356,8 @@ class CoreChecker {
 
 }  // namespace
 
-void check_core(const Core& core, Problems& problems) { CoreChecker(core, problems).run(); }
+void check_core(const Core& core, Problems& problems) {
+  CoreChecker(core, problems).run();
+}
 
 }  // namespace pto::object

@@ -1,13 +1,13 @@
 // The structure of a program.
 //
 // Invariants here, besides those of structure.cc:
-//   1. Symbols are dims and scalars. Constraints, block counts and scalar arguments are over them; shapes, offsets and the
-//      workspace's size over dims only.
-//   2. A task names an existing core and has one argument a parameter of it: a tensor of the same element type and rank,
-//      not one that the program only reads where the core writes; a scalar of the parameter's kind.
+//   1. Symbols are dims and scalars. Constraints, block counts and scalar arguments are over them; shapes, offsets and
+//      the workspace's size over dims only.
+//   2. A task names an existing core and has one argument a parameter of it: a tensor of the same element type and
+//      rank, not one that the program only reads where the core writes; a scalar of the parameter's kind.
 //   3. A task gives a value for each of its core's dims, and waits for earlier tasks only, in ascending order.
-// Not checked here: that arguments have the core's shapes and that workspace buffers lie inside it (only known in a run);
-// that tasks in conflict are ordered.
+// Not checked here: that arguments have the core's shapes and that workspace buffers lie inside it (only known in a
+// run); that tasks in conflict are ordered.
 #include <algorithm>
 
 #include "src/object/limits.h"

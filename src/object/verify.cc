@@ -1,8 +1,8 @@
 // The verifier that the writer and the loader share. First the structure, whose invariants are listed in structure.cc,
 // structure_core.cc and structure_program.cc; then, where that is sound, the machine's rules for every buffer and every
 // instruction (src/isa/verify.cc).
-// Not checked: that the object was made for this target (the loader compares names and hashes, and may be told not to mind);
-// synchronisation (the compiler's prover); values.
+// Not checked: that the object was made for this target (the loader compares names and hashes, and may be told not to
+// mind); synchronisation (the compiler's prover); values.
 #include "pto/diagnostics.h"
 #include "pto/object.h"
 #include "pto/target.h"

@@ -27,23 +27,33 @@ std::optional<uint8_t> attribute_of(const EnumTable<Ours, Wire, kSize>& table, u
 
 std::optional<uint8_t> attribute_to_wire(isa::OperandKind kind, uint8_t attribute) {
   switch (kind) {
-    case isa::OperandKind::Round: return number_of(kRounds, attribute);
-    case isa::OperandKind::Cmp: return number_of(kCmps, attribute);
-    case isa::OperandKind::Pad: return number_of(kPads, attribute);
+    case isa::OperandKind::Round:
+      return number_of(kRounds, attribute);
+    case isa::OperandKind::Cmp:
+      return number_of(kCmps, attribute);
+    case isa::OperandKind::Pad:
+      return number_of(kPads, attribute);
     case isa::OperandKind::PipeSrc:
-    case isa::OperandKind::PipeDst: return number_of(kPipes, attribute);
-    default: return std::nullopt;
+    case isa::OperandKind::PipeDst:
+      return number_of(kPipes, attribute);
+    default:
+      return std::nullopt;
   }
 }
 
 std::optional<uint8_t> attribute_from_wire(isa::OperandKind kind, uint8_t number) {
   switch (kind) {
-    case isa::OperandKind::Round: return attribute_of(kRounds, number);
-    case isa::OperandKind::Cmp: return attribute_of(kCmps, number);
-    case isa::OperandKind::Pad: return attribute_of(kPads, number);
+    case isa::OperandKind::Round:
+      return attribute_of(kRounds, number);
+    case isa::OperandKind::Cmp:
+      return attribute_of(kCmps, number);
+    case isa::OperandKind::Pad:
+      return attribute_of(kPads, number);
     case isa::OperandKind::PipeSrc:
-    case isa::OperandKind::PipeDst: return attribute_of(kPipes, number);
-    default: return std::nullopt;
+    case isa::OperandKind::PipeDst:
+      return attribute_of(kPipes, number);
+    default:
+      return std::nullopt;
   }
 }
 

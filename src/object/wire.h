@@ -19,33 +19,36 @@ inline constexpr uint32_t kNoId = 0xFFFFFFFF;
 template <typename Ours, typename Wire, size_t kSize>
 using EnumTable = std::array<std::pair<Ours, Wire>, kSize>;
 
-#define PTO_SAME(Enum, Name) \
-  std::pair { Enum::Name, wire::Enum::Name }
+#define PTO_SAME(Enum, Name)     \
+  std::pair {                    \
+    Enum::Name, wire::Enum::Name \
+  }
 
 inline constexpr std::array kExprOps = {
-    PTO_SAME(ExprOp, Int),        PTO_SAME(ExprOp, Float), PTO_SAME(ExprOp, Sym),      PTO_SAME(ExprOp, BlockIndex),
-    PTO_SAME(ExprOp, BlockCount), PTO_SAME(ExprOp, Add),   PTO_SAME(ExprOp, Sub),      PTO_SAME(ExprOp, Mul),
-    PTO_SAME(ExprOp, FloorDiv),   PTO_SAME(ExprOp, Mod),   PTO_SAME(ExprOp, CeilDiv),  PTO_SAME(ExprOp, Min),
-    PTO_SAME(ExprOp, Max),        PTO_SAME(ExprOp, Div),   PTO_SAME(ExprOp, Lt),       PTO_SAME(ExprOp, Le),
-    PTO_SAME(ExprOp, Eq),         PTO_SAME(ExprOp, Ne),    PTO_SAME(ExprOp, And),      PTO_SAME(ExprOp, Or)};
+    PTO_SAME(ExprOp, Int),        PTO_SAME(ExprOp, Float), PTO_SAME(ExprOp, Sym),     PTO_SAME(ExprOp, BlockIndex),
+    PTO_SAME(ExprOp, BlockCount), PTO_SAME(ExprOp, Add),   PTO_SAME(ExprOp, Sub),     PTO_SAME(ExprOp, Mul),
+    PTO_SAME(ExprOp, FloorDiv),   PTO_SAME(ExprOp, Mod),   PTO_SAME(ExprOp, CeilDiv), PTO_SAME(ExprOp, Min),
+    PTO_SAME(ExprOp, Max),        PTO_SAME(ExprOp, Div),   PTO_SAME(ExprOp, Lt),      PTO_SAME(ExprOp, Le),
+    PTO_SAME(ExprOp, Eq),         PTO_SAME(ExprOp, Ne),    PTO_SAME(ExprOp, And),     PTO_SAME(ExprOp, Or)};
 inline constexpr std::array kSymKinds = {PTO_SAME(SymKind, Dim), PTO_SAME(SymKind, Loop), PTO_SAME(SymKind, Let),
                                          PTO_SAME(SymKind, Scalar)};
 inline constexpr std::array kCoreKinds = {PTO_SAME(CoreKind, Vec), PTO_SAME(CoreKind, Cube)};
 inline constexpr std::array kParamModes = {PTO_SAME(ParamMode, In), PTO_SAME(ParamMode, Out),
                                            PTO_SAME(ParamMode, InOut)};
-inline constexpr std::array kStmtKinds = {PTO_SAME(StmtKind, Inst), PTO_SAME(StmtKind, For),
-                                          PTO_SAME(StmtKind, EndFor), PTO_SAME(StmtKind, Let),
-                                          PTO_SAME(StmtKind, If),     PTO_SAME(StmtKind, Else),
+inline constexpr std::array kStmtKinds = {PTO_SAME(StmtKind, Inst), PTO_SAME(StmtKind, For), PTO_SAME(StmtKind, EndFor),
+                                          PTO_SAME(StmtKind, Let),  PTO_SAME(StmtKind, If),  PTO_SAME(StmtKind, Else),
                                           PTO_SAME(StmtKind, EndIf)};
-inline constexpr std::array kSpaces = {
-    PTO_SAME(Space, None),  PTO_SAME(Space, Gm),  PTO_SAME(Space, Vec),  PTO_SAME(Space, Mat),    PTO_SAME(Space, Left),
-    PTO_SAME(Space, Right), PTO_SAME(Space, Acc), PTO_SAME(Space, Bias), PTO_SAME(Space, Scaling)};
+inline constexpr std::array kSpaces = {PTO_SAME(Space, None), PTO_SAME(Space, Gm),   PTO_SAME(Space, Vec),
+                                       PTO_SAME(Space, Mat),  PTO_SAME(Space, Left), PTO_SAME(Space, Right),
+                                       PTO_SAME(Space, Acc),  PTO_SAME(Space, Bias), PTO_SAME(Space, Scaling)};
 inline constexpr std::array kLayouts = {PTO_SAME(Layout, None), PTO_SAME(Layout, ND), PTO_SAME(Layout, DN),
                                         PTO_SAME(Layout, Nz),   PTO_SAME(Layout, Zn), PTO_SAME(Layout, Zz),
                                         PTO_SAME(Layout, Nn)};
 #undef PTO_SAME
-#define PTO_SAME(Enum, Name) \
-  std::pair { isa::Enum::Name, wire::Enum::Name }
+#define PTO_SAME(Enum, Name)          \
+  std::pair {                         \
+    isa::Enum::Name, wire::Enum::Name \
+  }
 inline constexpr std::array kRounds = {PTO_SAME(Round, None),  PTO_SAME(Round, Rint), PTO_SAME(Round, Round),
                                        PTO_SAME(Round, Floor), PTO_SAME(Round, Ceil), PTO_SAME(Round, Trunc),
                                        PTO_SAME(Round, Odd)};

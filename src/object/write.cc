@@ -1,5 +1,5 @@
-// Objects to bytes. Everything is written in the order it has in memory and nothing is shared, so equal objects have equal
-// bytes.
+// Objects to bytes. Everything is written in the order it has in memory and nothing is shared, so equal objects have
+// equal bytes.
 #include "pto/object.h"
 #include "pto/result.h"
 #include "src/object/source_map.h"
@@ -123,8 +123,10 @@ class Writer {
         return wire::CreateStmt(builder_, kind, 0, 0, kNoId, kNoId, kNoId, kNoId, number(stmt.value));
       case StmtKind::EndFor:
       case StmtKind::Else:
-      case StmtKind::EndIf: return wire::CreateStmt(builder_, kind);
-      case StmtKind::Inst: break;
+      case StmtKind::EndIf:
+        return wire::CreateStmt(builder_, kind);
+      case StmtKind::Inst:
+        break;
     }
     const auto operands = all(stmt.inst.operands, [&](const isa::Operand& operand) { return write(operand); });
     return wire::CreateStmt(builder_, kind, isa::info(stmt.inst.opcode).wire_code, operands);
@@ -153,8 +155,7 @@ class Writer {
     const auto name = text(task.name);
     const auto args = all(task.args, [&](const Argument& argument) { return write(argument); });
     const auto dims = ids(task.dims);
-    const auto after =
-        task.after.empty() ? Offset<flatbuffers::Vector<uint32_t>>() : builder_.CreateVector(task.after);
+    const auto after = task.after.empty() ? Offset<flatbuffers::Vector<uint32_t>>() : builder_.CreateVector(task.after);
     return wire::CreateTask(builder_, name, task.core, args, dims, number(task.blocks), after);
   }
 
@@ -175,8 +176,7 @@ class Writer {
     const auto symbols = all(program.symbols, [&](const Symbol& symbol) { return write(symbol); });
     const auto dims = ids(program.dims);
     const auto params = all(program.params, [&](const Param& param) { return write(param); });
-    const auto constraints =
-        all(program.constraints, [&](const Constraint& constraint) { return write(constraint); });
+    const auto constraints = all(program.constraints, [&](const Constraint& constraint) { return write(constraint); });
     const auto buffers = all(program.buffers, [&](const WorkBuffer& buffer) { return write(buffer); });
     const auto tasks = all(program.tasks, [&](const Task& task) { return write(task); });
     return wire::CreateProgram(builder_, name, doc, exprs, symbols, dims, params, constraints, buffers,
@@ -190,8 +190,8 @@ class Writer {
     const auto target = builder_.CreateString(object.target);
     const auto cores = all(object.cores, [&](const Core& core) { return write(core); });
     const auto programs = all(object.programs, [&](const Program& program) { return write(program); });
-    wire::FinishObjectBuffer(builder_, wire::CreateObject(builder_, object.version, target, object.target_hash, cores,
-                                                          programs, map));
+    wire::FinishObjectBuffer(
+        builder_, wire::CreateObject(builder_, object.version, target, object.target_hash, cores, programs, map));
     return {builder_.GetBufferPointer(), builder_.GetBufferPointer() + builder_.GetSize()};
   }
 
@@ -201,6 +201,8 @@ class Writer {
 
 }  // namespace
 
-std::vector<uint8_t> write(const Object& object, bool source_map) { return Writer().run(object, source_map); }
+std::vector<uint8_t> write(const Object& object, bool source_map) {
+  return Writer().run(object, source_map);
+}
 
 }  // namespace pto::object

@@ -1,5 +1,5 @@
-// Integer arithmetic that tells of overflow, with floor semantics for division: what the language's index expressions mean.
-// Nullopt: the result does not fit, or the divisor is zero.
+// Integer arithmetic that tells of overflow, with floor semantics for division: what the language's index expressions
+// mean. Nullopt: the result does not fit, or the divisor is zero.
 #pragma once
 
 #include <cstdint>

@@ -36,9 +36,15 @@ const Row& row(DType type) {
 
 }  // namespace
 
-std::string_view spelling(DType type) { return row(type).spelling; }
-int bit_width(DType type) { return row(type).bits; }
-DTypeClass dtype_class(DType type) { return row(type).cls; }
+std::string_view spelling(DType type) {
+  return row(type).spelling;
+}
+int bit_width(DType type) {
+  return row(type).bits;
+}
+DTypeClass dtype_class(DType type) {
+  return row(type).cls;
+}
 
 std::optional<DType> dtype_from_spelling(std::string_view text) {
   for (const Row& candidate : kRows) {

@@ -18,10 +18,14 @@ uint32_t saturating_sum(uint32_t a, uint32_t b) {
   return sum < a ? std::numeric_limits<uint32_t>::max() : sum;
 }
 
-uint64_t bits_of(double value) { return std::bit_cast<uint64_t>(value); }
+uint64_t bits_of(double value) {
+  return std::bit_cast<uint64_t>(value);
+}
 
 // One NaN, so that equal text is an equal node.
-double canonical(double value) { return std::isnan(value) ? std::numeric_limits<double>::quiet_NaN() : value; }
+double canonical(double value) {
+  return std::isnan(value) ? std::numeric_limits<double>::quiet_NaN() : value;
+}
 
 }  // namespace
 
@@ -172,28 +176,60 @@ bool ExprPool::is_real(ExprId id, const std::vector<Symbol>& symbols) const {
   return real.back();
 }
 
-ExprId ExprPool::import(const ExprPool& from, ExprId id, const std::function<ExprId(SymId)>& map) {
-  const std::vector<ExprId> order = from.nodes_of(id);
-  std::vector<ExprId> copies(order.size());
-  const auto copy_of = [&](ExprId operand) {
-    return copies[static_cast<size_t>(std::lower_bound(order.begin(), order.end(), operand) - order.begin())];
-  };
-  for (size_t i = 0; i < order.size(); ++i) {
-    const ExprNode node = from[order[i]];
-    switch (node.op) {
-      case ExprOp::Int: copies[i] = integer(node.value); break;
-      case ExprOp::Float: copies[i] = real(node.fvalue); break;
-      case ExprOp::Sym: copies[i] = map(node.sym); break;
-      case ExprOp::BlockIndex:
-      case ExprOp::BlockCount: copies[i] = leaf(node.op); break;
-      default: copies[i] = make(node.op, copy_of(node.a), copy_of(node.b));
+// Left to right, operands first: the order depends on what the expression is, not on how the pool came to hold it.
+std::vector<ExprId> ExprPool::post_order(ExprId id) const {
+  std::vector<ExprId> order;
+  std::vector<bool> seen(nodes_.size(), false);
+  std::vector<std::pair<ExprId, bool>> work = {{id, false}};
+  while (!work.empty()) {
+    const auto [at, operands_done] = work.back();
+    work.pop_back();
+    if (operands_done) {
+      order.push_back(at);
+      continue;
+    }
+    if (seen[at.index()]) {
+      continue;
+    }
+    seen[at.index()] = true;
+    work.emplace_back(at, true);
+    const ExprNode& node = nodes_[at];
+    for (ExprId operand : {node.b, node.a}) {
+      if (operand.valid()) {
+        work.emplace_back(operand, false);
+      }
     }
   }
-  return copies.back();
+  return order;
+}
+
+ExprId ExprPool::import(const ExprPool& from, ExprId id, const std::function<ExprId(SymId)>& map) {
+  std::map<ExprId, ExprId> copies;
+  for (ExprId part : from.post_order(id)) {
+    const ExprNode node = from[part];
+    switch (node.op) {
+      case ExprOp::Int:
+        copies[part] = integer(node.value);
+        break;
+      case ExprOp::Float:
+        copies[part] = real(node.fvalue);
+        break;
+      case ExprOp::Sym:
+        copies[part] = map(node.sym);
+        break;
+      case ExprOp::BlockIndex:
+      case ExprOp::BlockCount:
+        copies[part] = leaf(node.op);
+        break;
+      default:
+        copies[part] = make(node.op, copies.at(node.a), copies.at(node.b));
+    }
+  }
+  return copies.at(id);
 }
 
 void ExprPool::collect_symbols(ExprId id, std::vector<SymId>& out) const {
-  for (const ExprId part : nodes_of(id)) {
+  for (const ExprId part : post_order(id)) {
     const ExprNode& node = nodes_[part];
     if (node.op == ExprOp::Sym && std::find(out.begin(), out.end(), node.sym) == out.end()) {
       out.push_back(node.sym);

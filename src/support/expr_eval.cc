@@ -1,5 +1,5 @@
-// Evaluation. Small trees, which is what programs have, are evaluated by recursion: fast and of bounded depth. Large ones
-// node by node in order of their ids, each once, so that neither depth nor sharing can hurt.
+// Evaluation. Small trees, which is what programs have, are evaluated by recursion: fast and of bounded depth. Large
+// ones node by node in order of their ids, each once, so that neither depth nor sharing can hurt.
 #include <algorithm>
 
 #include "src/support/expr_ops.h"
@@ -12,18 +12,26 @@ template <typename Operands>
 bool integer_value(const ExprPool& pool, const ExprNode& node, const ExprEnv& env, const Operands& operands,
                    int64_t& out) {
   switch (node.op) {
-    case ExprOp::Int: out = node.value; return true;
+    case ExprOp::Int:
+      out = node.value;
+      return true;
     case ExprOp::Sym:
       if (node.sym.index() >= env.ints.size()) {
         return false;
       }
       out = env.ints[node.sym.index()];
       return true;
-    case ExprOp::BlockIndex: out = env.block_index; return true;
-    case ExprOp::BlockCount: out = env.block_count; return true;
+    case ExprOp::BlockIndex:
+      out = env.block_index;
+      return true;
+    case ExprOp::BlockCount:
+      out = env.block_count;
+      return true;
     case ExprOp::Float:
-    case ExprOp::Div: return false;
-    default: break;
+    case ExprOp::Div:
+      return false;
+    default:
+      break;
   }
   if (is_comparison(node.op) && (pool.known_real(node.a) || pool.known_real(node.b))) {
     double a = 0;
@@ -52,8 +60,7 @@ bool integer_value(const ExprPool& pool, const ExprNode& node, const ExprEnv& en
 }
 
 template <typename Operands>
-bool real_value(const ExprPool& pool, const ExprNode& node, const ExprEnv& env, const Operands& operands,
-                double& out) {
+bool real_value(const ExprPool& pool, const ExprNode& node, const ExprEnv& env, const Operands& operands, double& out) {
   if (node.op == ExprOp::Float) {
     out = node.fvalue;
     return true;
@@ -92,8 +99,7 @@ struct Recursive {
 // Both values of every node: which of the two a user asks for depends on the user.
 class Tabulated {
  public:
-  Tabulated(const ExprPool& pool, ExprId root, const ExprEnv& env)
-      : order_(pool.nodes_of(root)), rows_(order_.size()) {
+  Tabulated(const ExprPool& pool, ExprId root, const ExprEnv& env) : order_(pool.nodes_of(root)), rows_(order_.size()) {
     for (size_t i = 0; i < order_.size(); ++i) {
       const ExprNode& node = pool[order_[i]];
       Row row;
@@ -138,8 +144,8 @@ std::optional<int64_t> ExprPool::evaluate(ExprId id, const ExprEnv& env) const {
 
 std::optional<double> ExprPool::evaluate_real(ExprId id, const ExprEnv& env) const {
   double value = 0;
-  const bool ok = tree_size(id) <= kSmallTree ? Recursive{*this, env}.real(id, value)
-                                              : Tabulated(*this, id, env).real(id, value);
+  const bool ok =
+      tree_size(id) <= kSmallTree ? Recursive{*this, env}.real(id, value) : Tabulated(*this, id, env).real(id, value);
   return ok ? std::optional(value) : std::nullopt;
 }
 

@@ -1,5 +1,5 @@
-// What each operator of a scalar expression computes, on integers and on floats. Folding and evaluation both use these, so
-// that they can't disagree. Not for programs that embed the toolchain.
+// What each operator of a scalar expression computes, on integers and on floats. Folding and evaluation both use these,
+// so that they can't disagree. Not for programs that embed the toolchain.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,19 @@ namespace pto {
 // Trees up to this size are walked as trees; larger ones may share nodes so often that a walk would never end.
 inline constexpr uint32_t kSmallTree = 256;
 
-inline bool is_leaf(ExprOp op) { return op <= ExprOp::BlockCount; }
-inline bool is_comparison(ExprOp op) { return op >= ExprOp::Lt && op <= ExprOp::Ne; }
-inline bool is_logic(ExprOp op) { return op == ExprOp::And || op == ExprOp::Or; }
+inline bool is_leaf(ExprOp op) {
+  return op <= ExprOp::BlockCount;
+}
+inline bool is_comparison(ExprOp op) {
+  return op >= ExprOp::Lt && op <= ExprOp::Ne;
+}
+inline bool is_logic(ExprOp op) {
+  return op == ExprOp::And || op == ExprOp::Or;
+}
 // 0 or 1 whatever its operands are.
-inline bool is_truth(ExprOp op) { return is_comparison(op) || is_logic(op); }
+inline bool is_truth(ExprOp op) {
+  return is_comparison(op) || is_logic(op);
+}
 // Of its operands' type: float on floats, integer on integers.
 inline bool follows_operands(ExprOp op) {
   return op == ExprOp::Add || op == ExprOp::Sub || op == ExprOp::Mul || op == ExprOp::Min || op == ExprOp::Max;

@@ -23,22 +23,37 @@ struct Spelling {
 
 Spelling spelling_of(ExprOp op) {
   switch (op) {
-    case ExprOp::Or: return {" || ", 1};
-    case ExprOp::And: return {" && ", 2};
-    case ExprOp::Eq: return {" == ", 3};
-    case ExprOp::Ne: return {" != ", 3};
-    case ExprOp::Lt: return {" < ", 4};
-    case ExprOp::Le: return {" <= ", 4};
-    case ExprOp::Add: return {" + ", kSum};
-    case ExprOp::Sub: return {" - ", kSum};
-    case ExprOp::Mul: return {" * ", 6};
+    case ExprOp::Or:
+      return {" || ", 1};
+    case ExprOp::And:
+      return {" && ", 2};
+    case ExprOp::Eq:
+      return {" == ", 3};
+    case ExprOp::Ne:
+      return {" != ", 3};
+    case ExprOp::Lt:
+      return {" < ", 4};
+    case ExprOp::Le:
+      return {" <= ", 4};
+    case ExprOp::Add:
+      return {" + ", kSum};
+    case ExprOp::Sub:
+      return {" - ", kSum};
+    case ExprOp::Mul:
+      return {" * ", 6};
     case ExprOp::FloorDiv:
-    case ExprOp::Div: return {" / ", 6};
-    case ExprOp::Mod: return {" % ", 6};
-    case ExprOp::CeilDiv: return {"ceildiv(", kAtom};
-    case ExprOp::Min: return {"min(", kAtom};
-    case ExprOp::Max: return {"max(", kAtom};
-    default: return {"", kAtom};
+    case ExprOp::Div:
+      return {" / ", 6};
+    case ExprOp::Mod:
+      return {" % ", 6};
+    case ExprOp::CeilDiv:
+      return {"ceildiv(", kAtom};
+    case ExprOp::Min:
+      return {"min(", kAtom};
+    case ExprOp::Max:
+      return {"max(", kAtom};
+    default:
+      return {"", kAtom};
   }
 }
 
@@ -88,7 +103,7 @@ class Printer {
 
  private:
   struct Piece {
-    ExprId id;       // an expression, or
+    ExprId id;  // an expression, or
     std::string_view text;
     int least = kAnything;  // an expression of lower precedence than this needs parentheses
   };
@@ -135,11 +150,16 @@ class Printer {
 
   std::string leaf_text(const ExprNode& node) const {
     switch (node.op) {
-      case ExprOp::Int: return integer_text(node.value);
-      case ExprOp::Float: return real_text(node.fvalue);
-      case ExprOp::BlockIndex: return "block_index()";
-      case ExprOp::BlockCount: return "block_count()";
-      default: break;
+      case ExprOp::Int:
+        return integer_text(node.value);
+      case ExprOp::Float:
+        return real_text(node.fvalue);
+      case ExprOp::BlockIndex:
+        return "block_index()";
+      case ExprOp::BlockCount:
+        return "block_count()";
+      default:
+        break;
     }
     if (node.sym.index() < symbols_.size()) {
       return symbols_[node.sym.index()].name;

@@ -1,5 +1,6 @@
-// Folding of constants and trivial identities. Every rule's result is as simple as can be, which makes `make` idempotent,
-// and every rule keeps the value wherever the original has one (it may give a value where the original overflows).
+// Folding of constants and trivial identities. Every rule's result is as simple as can be, which makes `make`
+// idempotent, and every rule keeps the value wherever the original has one (it may give a value where the original
+// overflows).
 #include <algorithm>
 
 #include "src/support/checked.h"
@@ -16,7 +17,9 @@ std::optional<int64_t> right_constant(const ExprPool& pool, ExprId id, ExprOp op
   return node.op == op ? pool.constant(node.b) : std::nullopt;
 }
 
-bool is_constant(const ExprNode& node) { return node.op == ExprOp::Int || node.op == ExprOp::Float; }
+bool is_constant(const ExprNode& node) {
+  return node.op == ExprOp::Int || node.op == ExprOp::Float;
+}
 
 double as_real(const ExprNode& node) {
   return node.op == ExprOp::Float ? node.fvalue : static_cast<double>(node.value);
@@ -151,42 +154,68 @@ ExprId simplify_logic(ExprPool& pool, ExprOp op, ExprId a, ExprId b) {
 
 std::optional<int64_t> apply_int(ExprOp op, int64_t a, int64_t b) {
   switch (op) {
-    case ExprOp::Add: return checked_add(a, b);
-    case ExprOp::Sub: return checked_sub(a, b);
-    case ExprOp::Mul: return checked_mul(a, b);
-    case ExprOp::FloorDiv: return floor_div(a, b);
-    case ExprOp::CeilDiv: return ceil_div(a, b);
-    case ExprOp::Mod: return floor_mod(a, b);
-    case ExprOp::Min: return std::min(a, b);
-    case ExprOp::Max: return std::max(a, b);
-    case ExprOp::Lt: return a < b ? 1 : 0;
-    case ExprOp::Le: return a <= b ? 1 : 0;
-    case ExprOp::Eq: return a == b ? 1 : 0;
-    case ExprOp::Ne: return a != b ? 1 : 0;
-    case ExprOp::And: return a != 0 && b != 0 ? 1 : 0;
-    case ExprOp::Or: return a != 0 || b != 0 ? 1 : 0;
-    default: return std::nullopt;
+    case ExprOp::Add:
+      return checked_add(a, b);
+    case ExprOp::Sub:
+      return checked_sub(a, b);
+    case ExprOp::Mul:
+      return checked_mul(a, b);
+    case ExprOp::FloorDiv:
+      return floor_div(a, b);
+    case ExprOp::CeilDiv:
+      return ceil_div(a, b);
+    case ExprOp::Mod:
+      return floor_mod(a, b);
+    case ExprOp::Min:
+      return std::min(a, b);
+    case ExprOp::Max:
+      return std::max(a, b);
+    case ExprOp::Lt:
+      return a < b ? 1 : 0;
+    case ExprOp::Le:
+      return a <= b ? 1 : 0;
+    case ExprOp::Eq:
+      return a == b ? 1 : 0;
+    case ExprOp::Ne:
+      return a != b ? 1 : 0;
+    case ExprOp::And:
+      return a != 0 && b != 0 ? 1 : 0;
+    case ExprOp::Or:
+      return a != 0 || b != 0 ? 1 : 0;
+    default:
+      return std::nullopt;
   }
 }
 
 std::optional<double> apply_real(ExprOp op, double a, double b) {
   switch (op) {
-    case ExprOp::Add: return a + b;
-    case ExprOp::Sub: return a - b;
-    case ExprOp::Mul: return a * b;
-    case ExprOp::Div: return a / b;
-    case ExprOp::Min: return std::min(a, b);
-    case ExprOp::Max: return std::max(a, b);
-    default: return std::nullopt;
+    case ExprOp::Add:
+      return a + b;
+    case ExprOp::Sub:
+      return a - b;
+    case ExprOp::Mul:
+      return a * b;
+    case ExprOp::Div:
+      return a / b;
+    case ExprOp::Min:
+      return std::min(a, b);
+    case ExprOp::Max:
+      return std::max(a, b);
+    default:
+      return std::nullopt;
   }
 }
 
 bool compare_real(ExprOp op, double a, double b) {
   switch (op) {
-    case ExprOp::Lt: return a < b;
-    case ExprOp::Le: return a <= b;
-    case ExprOp::Eq: return a == b;
-    default: return a != b;
+    case ExprOp::Lt:
+      return a < b;
+    case ExprOp::Le:
+      return a <= b;
+    case ExprOp::Eq:
+      return a == b;
+    default:
+      return a != b;
   }
 }
 
@@ -204,21 +233,30 @@ ExprId simplify(ExprPool& pool, ExprOp op, ExprId a, ExprId b) {
     return kNone;
   }
   switch (op) {
-    case ExprOp::Add: return simplify_add(pool, a, b);
-    case ExprOp::Sub: return simplify_sub(pool, a, b);
-    case ExprOp::Mul: return simplify_mul(pool, a, b);
+    case ExprOp::Add:
+      return simplify_add(pool, a, b);
+    case ExprOp::Sub:
+      return simplify_sub(pool, a, b);
+    case ExprOp::Mul:
+      return simplify_mul(pool, a, b);
     case ExprOp::FloorDiv:
     case ExprOp::CeilDiv:
-    case ExprOp::Mod: return simplify_division(pool, op, a, b);
+    case ExprOp::Mod:
+      return simplify_division(pool, op, a, b);
     case ExprOp::Min:
-    case ExprOp::Max: return simplify_min_max(pool, op, a, b);
+    case ExprOp::Max:
+      return simplify_min_max(pool, op, a, b);
     case ExprOp::Lt:
-    case ExprOp::Ne: return a == b ? pool.integer(0) : kNone;
+    case ExprOp::Ne:
+      return a == b ? pool.integer(0) : kNone;
     case ExprOp::Le:
-    case ExprOp::Eq: return a == b ? pool.integer(1) : kNone;
+    case ExprOp::Eq:
+      return a == b ? pool.integer(1) : kNone;
     case ExprOp::And:
-    case ExprOp::Or: return simplify_logic(pool, op, a, b);
-    default: return kNone;
+    case ExprOp::Or:
+      return simplify_logic(pool, op, a, b);
+    default:
+      return kNone;
   }
 }
 

@@ -15,7 +15,9 @@
 namespace pto {
 namespace {
 
-std::string reason(int error) { return std::generic_category().message(error); }
+std::string reason(int error) {
+  return std::generic_category().message(error);
+}
 
 // Closes at the end of its scope.
 class Descriptor {

@@ -1,8 +1,7 @@
-// Diagnostics as text for people and as JSON lines for programs. Whatever a file holds, the text can't steer a terminal:
-// control characters and broken UTF-8 are shown as `?`.
-#include <nlohmann/json.hpp>
-
+// Diagnostics as text for people and as JSON lines for programs. Whatever a file holds, the text can't steer a
+// terminal: control characters and broken UTF-8 are shown as `?`.
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 
@@ -24,18 +23,24 @@ constexpr Style kColored{"\x1b[1;31m", "\x1b[1;35m", "\x1b[1;36m", "\x1b[1;34m",
 
 std::string_view word(Severity severity) {
   switch (severity) {
-    case Severity::Error: return "error";
-    case Severity::Warning: return "warning";
-    case Severity::Remark: break;
+    case Severity::Error:
+      return "error";
+    case Severity::Warning:
+      return "warning";
+    case Severity::Remark:
+      break;
   }
   return "remark";
 }
 
 std::string_view color_of(Severity severity, const Style& style) {
   switch (severity) {
-    case Severity::Error: return style.error;
-    case Severity::Warning: return style.warning;
-    case Severity::Remark: break;
+    case Severity::Error:
+      return style.error;
+    case Severity::Warning:
+      return style.warning;
+    case Severity::Remark:
+      break;
   }
   return style.remark;
 }

@@ -9,7 +9,9 @@
 namespace pto {
 namespace {
 
-bool starts_code_point(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) != 0x80; }
+bool starts_code_point(char byte) {
+  return (static_cast<unsigned char>(byte) & 0xC0) != 0x80;
+}
 
 }  // namespace
 
@@ -31,9 +33,13 @@ const SourceManager::File& SourceManager::file(uint16_t number) const {
   return files_[number - 1U];
 }
 
-const std::string& SourceManager::name(uint16_t number) const { return file(number).name; }
+const std::string& SourceManager::name(uint16_t number) const {
+  return file(number).name;
+}
 
-std::string_view SourceManager::text(uint16_t number) const { return file(number).text; }
+std::string_view SourceManager::text(uint16_t number) const {
+  return file(number).text;
+}
 
 LineColumn SourceManager::line_column(Span span) const {
   const File& source = file(span.file);

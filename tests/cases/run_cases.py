@@ -3,7 +3,8 @@
 
   // RUN: ptoc %s --target=a2a3 -o %t/k.ptobin     a command; several run in order. %s: the file, %t: a fresh folder
   // EXIT: 1                                       exit code of the last command (all before it must give 0); default 0
-  // OUT: line                                     all of standard output, in order, over all commands; same for ERR
+  // OUT: line                                     all of standard output, in order, over all commands; same for ERR.
+                                                   {{regular expression}} in a line stands for what may change
   // DIAG: ERROR E0901 missing.pto: message part   a diagnostic away from this file's lines; FILE, FILE:LINE:COLUMN or -
   let y = x + 1;   //~ ERROR E0203 9: message part     a diagnostic of this line: severity, code, column, part of the message
   let y = x + 1;   //~ NOTE 9: part                    a note of this line (HELP: a hint); notes need not be listed
@@ -15,6 +16,7 @@ no cases. PTO_BLESS=1 rewrites the expectations of what does not match, and fail
 """
 
 import argparse
+import itertools
 import json
 import os
 import re
@@ -246,22 +248,35 @@ def describe(diagnostic):
     return f"{diagnostic['severity'].upper()} {diagnostic['code']} {place_of(diagnostic)}: {diagnostic.get('message', '')}"
 
 
+def line_matches(expected, actual):
+    if expected is None or actual is None or "{{" not in expected:
+        return expected == actual
+    parts = re.split(r"\{\{(.*?)\}\}", expected)
+    pattern = "".join(part if index % 2 else re.escape(part) for index, part in enumerate(parts))
+    return re.fullmatch(pattern, actual) is not None
+
+
 def compare_lines(what, expected, actual):
-    if expected == actual:
+    pairs = list(itertools.zip_longest(expected, actual))
+    if all(line_matches(want, got) for want, got in pairs):
         return []
     problems = [f"{what} differs ({len(expected)} lines expected, {len(actual)} came)"]
-    for number in range(max(len(expected), len(actual))):
-        want = expected[number] if number < len(expected) else None
-        got = actual[number] if number < len(actual) else None
-        if want != got:
-            problems += [f"  line {number + 1} expected: {'(nothing)' if want is None else want}",
-                         f"  line {number + 1} came:     {'(nothing)' if got is None else got}"]
+    for number, (want, got) in enumerate(pairs, 1):
+        if not line_matches(want, got):
+            problems += [f"  line {number} expected: {'(nothing)' if want is None else want}",
+                         f"  line {number} came:     {'(nothing)' if got is None else got}"]
         if len(problems) > 20:
             return problems + ["  ..."]
     return problems
 
 
-def bless_once(case, outcome):
+def keep_patterns(expected, actual):
+    """What came, but lines of the expectation that match by a pattern as they were."""
+    pairs = itertools.zip_longest(expected[:len(actual)], actual)
+    return [want if line_matches(want, got) else got for want, got in pairs]
+
+
+def bless_once(case, outcome, beside):
     """The case's lines with what was seen in place of what was expected; program lines keep their numbers where they can."""
     kept = []
     for line in case.lines:
@@ -282,7 +297,7 @@ def bless_once(case, outcome):
     far, near = [], {}
     for diagnostic in outcome.diagnostics:
         index = numbers.get(diagnostic.get("line") or 0)
-        mine = diagnostic.get("file") == case.path.name and index is not None and isinstance(kept[index], tuple)
+        mine = beside and diagnostic.get("file") == case.path.name and index is not None and isinstance(kept[index], tuple)
         if mine:
             near.setdefault(index, []).append(f"{diagnostic['severity'].upper()} {diagnostic['code']} "
                                               f"{diagnostic['column']}: {diagnostic['message']}")
@@ -301,19 +316,20 @@ def bless_once(case, outcome):
     if outcome.exit_code != 0 and not any(line.startswith("// EXIT:") for line in lines):
         lines.append(f"// EXIT: {outcome.exit_code}")
     lines += [f"// DIAG: {text}" for text in far]
-    lines += [f"// OUT: {text}".rstrip() for text in outcome.out]
-    lines += [f"// ERR: {text}".rstrip() for text in outcome.err]
+    lines += [f"// OUT: {text}".rstrip() for text in keep_patterns(case.out, outcome.out)]
+    lines += [f"// ERR: {text}".rstrip() for text in keep_patterns(case.err, outcome.err)]
     return lines + [""]
 
 
 def bless(runner, path):
-    """Rewrites until nothing changes: an added line may move what later lines report."""
-    for _ in range(3):
+    """Rewrites until nothing changes: an added line may move what later lines report. Where an annotation itself changes what
+    is reported (in an open comment or string), diagnostics become DIAG lines at the end."""
+    for beside in (True, True, True, False, False, False):
         case = parse(path)
         outcome = runner.run(case)
         if not case.runs or outcome.problems:
             return False  # a crash is never right
-        lines = bless_once(case, outcome)
+        lines = bless_once(case, outcome, beside)
         if not any(line.startswith(("// EXIT:", "// OUT:", "// ERR:", "// DIAG:")) or "//~" in line for line in lines):
             lines.insert(len(lines) - 1, "// EXIT: 0")
         if lines == case.lines:

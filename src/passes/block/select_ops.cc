@@ -144,7 +144,9 @@ bool Selector::reduce(const Op& op) {
   if (op.axis == 0) {
     return emit(op, row->columns, {tile(OperandKind::TileOut, dst), tile(OperandKind::TileIn, source)});
   }
-  const TileRef scratch = new_buffer(describe(kernel_.type(op.operands[0])), "tmp", op.spans);
+  TileDesc folded = describe(kernel_.type(op.operands[0]));
+  folded.cols = std::min(folded.cols, target_.vector_repeat_bytes / byte_size(folded.dtype));
+  const TileRef scratch = new_buffer(folded, "tmp", op.spans);
   return emit(op, row->rows, {tile(OperandKind::TileOut, dst), tile(OperandKind::TileIn, source),
                               tile(OperandKind::TileTmp, scratch)});
 }

@@ -192,13 +192,15 @@ void ElementwiseTiler::measure() {
       col_multiple_ = std::max<int64_t>(col_multiple_, 32 / byte_size(dtype));
     }
     for (ValueId result : op.results) {
-      const int64_t bytes = byte_size(graph_.type(result).dtype);
-      row_multiple_ = std::max<int64_t>(row_multiple_, 32 / bytes);
-      col_multiple_ = std::max<int64_t>(col_multiple_, 32 / bytes);
+      const int64_t size = byte_size(graph_.type(result).dtype);
+      row_multiple_ = std::max<int64_t>(row_multiple_, 32 / size);
+      col_multiple_ = std::max<int64_t>(col_multiple_, 32 / size);
+      const auto where = extent_in(graph_, space_, graph_.type(result).dims);
+      const int64_t bytes = where == Extent::Full ? size : 0;  // columns and rows are small beside whole tiles
       temporaries += bytes;
       alive.emplace_back(last_use.count(result) != 0 ? last_use[result] : i, bytes);
     }
-    peak = std::max(peak, temporaries + (is_reduce(op.kind) ? byte_size(graph_.type(op.operands[0]).dtype) : 0));
+    peak = std::max(peak, temporaries);
     for (auto& [end, bytes] : alive) {
       if (end == i) {
         temporaries -= bytes;
@@ -215,8 +217,9 @@ bool ElementwiseTiler::rows_fit() {
     return false;
   }
   const int64_t width = round_up(*columns, col_multiple_);
-  const int64_t budget = target_.space(Space::Vec).bytes - 1024;
-  int64_t rows = budget / (width * bytes_per_element_ + 64);
+  // Beside the tiles a row costs its scratch for reductions and its part of the columns.
+  const int64_t row_bytes = width * bytes_per_element_ + (has_reduction_ ? 2 * target_.vector_repeat_bytes : 0) + 64;
+  int64_t rows = (target_.space(Space::Vec).bytes - 1024) / row_bytes;
   rows = std::min(rows, std::max(row_multiple_, kMaxTileElements / width));
   if (rows < row_multiple_) {
     return false;

@@ -53,6 +53,9 @@ CASES = [
     ("output only partly expected", False, "// RUN: ptoc out a out b\n// OUT: a\n", ""),
     ("output missing", False, "// RUN: ptoc\n// OUT: a\n", ""),
     ("part of a line is not enough", False, "// RUN: ptoc out ab\n// OUT: a\n", ""),
+    ("pattern matches", True, "// RUN: ptoc out 'a (17 us)'\n// OUT: a ({{[0-9]+}} us)\n", ""),
+    ("pattern does not match", False, "// RUN: ptoc out 'a (x us)'\n// OUT: a ({{[0-9]+}} us)\n", ""),
+    ("pattern for a line that is missing", False, "// RUN: ptoc out a\n// OUT: a\n// OUT: {{.*}}\n", ""),
     ("standard error matches", True, "// RUN: ptoc err a\n// ERR: a\n", ""),
     ("standard error not expected", False, "// RUN: ptoc err a\n// EXIT: 0\n", ""),
     ("exit code", True, "// RUN: ptoc exit 3\n// EXIT: 3\n", ""),
@@ -135,6 +138,7 @@ def blessed_run(folder, text, json_text=""):
 BLESSED = [
     ("// RUN: ptoc out a\nlet x = 1;\n", "", "// RUN: ptoc out a\nlet x = 1;\n// OUT: a\n"),
     ("// RUN: ptoc\n// OUT: a\n", "", "// RUN: ptoc\n// EXIT: 0\n"),
+    ("// RUN: ptoc out a1 out b\n// OUT: a{{.}}\n// OUT: c\n", "", "// RUN: ptoc out a1 out b\n// OUT: a{{.}}\n// OUT: b\n"),
     ("// RUN: ptoc exit 3\n// EXIT: 1\n", "", "// RUN: ptoc exit 3\n// EXIT: 3\n"),
     ("// RUN: ptoc err e\n// EXIT: 0\n", "", "// RUN: ptoc err e\n// EXIT: 0\n// ERR: e\n"),
     ("// RUN: ptoc diag d.json exit 1\nlet x = 1;  //~ ERROR E0999 1: old //~ NOTE 2: n\nlet y = 2;\n",

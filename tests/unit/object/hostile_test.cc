@@ -1,11 +1,10 @@
 // Bytes that nobody wrote: every one of them ends in a diagnostic or in an object that is as good as any other.
 #include <catch2/catch.hpp>
-
 #include <cstring>
 #include <random>
 
-#include "ptob_generated.h"
 #include "pto/diagnostics.h"
+#include "ptob_generated.h"
 #include "src/object/structure.h"
 #include "tests/unit/object/sample.h"
 

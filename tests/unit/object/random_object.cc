@@ -35,8 +35,8 @@ class Unit {
   ExprId integer() { return tree(ints_, true, 4); }
   ExprId real() {
     if (reals_.empty() || maybe()) {
-      constexpr double kSpecial[] = {0.0, -0.0, 1.5, 1e300, std::numeric_limits<double>::infinity(),
-                                     std::numeric_limits<double>::quiet_NaN()};
+      constexpr double kSpecial[] = {
+          0.0, -0.0, 1.5, 1e300, std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()};
       return pool_.real(kSpecial[below(std::size(kSpecial))]);
     }
     constexpr ExprOp kOps[] = {ExprOp::Add, ExprOp::Sub, ExprOp::Mul, ExprOp::Div, ExprOp::Min, ExprOp::Max};
@@ -48,7 +48,7 @@ class Unit {
   DType type() { return *dtype_from_code(1 + below(20)); }
 
   std::vector<SymId> dims_;
-  std::vector<SymId> ints_;   // dims, and what else is in scope
+  std::vector<SymId> ints_;  // dims, and what else is in scope
   std::vector<SymId> reals_;
 
  private:
@@ -60,8 +60,8 @@ class Unit {
       if (!leaves.empty() && maybe()) {
         return pool_.symbol(leaves[below(leaves.size())]);
       }
-      constexpr int64_t kSpecial[] = {0, 1, 2, 16, -1, std::numeric_limits<int64_t>::max(),
-                                      std::numeric_limits<int64_t>::min()};
+      constexpr int64_t kSpecial[] = {
+          0, 1, 2, 16, -1, std::numeric_limits<int64_t>::max(), std::numeric_limits<int64_t>::min()};
       return pool_.integer(kSpecial[below(std::size(kSpecial))]);
     }
     constexpr ExprOp kOps[] = {ExprOp::Add, ExprOp::Sub, ExprOp::Mul, ExprOp::FloorDiv, ExprOp::CeilDiv,
@@ -76,7 +76,9 @@ class Unit {
   std::vector<Symbol>& symbols_;
 };
 
-std::string name(const char* letter, size_t index) { return letter + std::to_string(index); }
+std::string name(const char* letter, size_t index) {
+  return letter + std::to_string(index);
+}
 
 // Dims, then parameters; every kind of parameter with a chance.
 std::vector<Param> make_params(Unit& unit, std::vector<SymId>& dims, bool defaults) {
@@ -150,8 +152,9 @@ class CoreMaker {
     for (size_t i = 1 + unit_.below(4); i > 0; --i) {
       isa::Buffer buffer;
       buffer.name = name("b", i);
-      buffer.tile = {unit_.type(), static_cast<int64_t>(1 + unit_.below(200)), static_cast<int64_t>(1 + unit_.below(200)),
-                     static_cast<Layout>(1 + unit_.below(6)), static_cast<Space>(2 + unit_.below(7))};
+      buffer.tile = {unit_.type(), static_cast<int64_t>(1 + unit_.below(200)),
+                     static_cast<int64_t>(1 + unit_.below(200)), static_cast<Layout>(1 + unit_.below(6)),
+                     static_cast<Space>(2 + unit_.below(7))};
       buffer.address = static_cast<int64_t>(unit_.below(100000));
       buffer.slots = static_cast<int64_t>(1 + unit_.below(3));
       buffer.slot_stride = buffer.slots == 1 ? 0 : buffer.tile.bytes() + static_cast<int64_t>(unit_.below(64));
@@ -171,10 +174,17 @@ class CoreMaker {
     const std::vector<SymId> reals = unit_.reals_;
     for (size_t i = unit_.below(6); i > 0; --i) {
       switch (unit_.below(6)) {
-        case 0: loop(depth); break;
-        case 1: branch(depth); break;
-        case 2: let(); break;
-        default: inst();
+        case 0:
+          loop(depth);
+          break;
+        case 1:
+          branch(depth);
+          break;
+        case 2:
+          let();
+          break;
+        default:
+          inst();
       }
     }
     unit_.ints_ = ints;
@@ -234,7 +244,8 @@ class CoreMaker {
     isa::Inst inst;
     inst.opcode = static_cast<isa::Opcode>(unit_.below(isa::kOpcodeCount));
     const isa::InstrInfo& info = isa::info(inst.opcode);
-    // The type that a scalar follows is that of the last tile before it, unless all tiles have one type: use one buffer.
+    // The type that a scalar follows is that of the last tile before it, unless all tiles have one type: use one
+    // buffer.
     const auto buffer = isa::BufferId(static_cast<uint32_t>(unit_.below(core_.buffers.size())));
     for (const OperandKind kind : isa::format_operands(info.format)) {
       isa::Operand operand;
@@ -257,20 +268,32 @@ class CoreMaker {
 
   void fill(isa::Operand& operand, isa::BufferId buffer, bool barrier) {
     switch (operand.kind) {
-      case OperandKind::Scalar: operand.a = unit_.of(core_.buffers[buffer.index()].tile.dtype); break;
+      case OperandKind::Scalar:
+        operand.a = unit_.of(core_.buffers[buffer.index()].tile.dtype);
+        break;
       case OperandKind::Index:
-      case OperandKind::Event: operand.a = unit_.integer(); break;
+      case OperandKind::Event:
+        operand.a = unit_.integer();
+        break;
       case OperandKind::Valid:
         if (unit_.maybe()) {
           operand.a = unit_.integer();
           operand.b = unit_.integer();
         }
         break;
-      case OperandKind::Round: operand.attribute = static_cast<uint8_t>(unit_.below(7)); break;
-      case OperandKind::Cmp: operand.attribute = static_cast<uint8_t>(unit_.below(6)); break;
-      case OperandKind::Pad: operand.attribute = static_cast<uint8_t>(unit_.below(3)); break;
+      case OperandKind::Round:
+        operand.attribute = static_cast<uint8_t>(unit_.below(7));
+        break;
+      case OperandKind::Cmp:
+        operand.attribute = static_cast<uint8_t>(unit_.below(6));
+        break;
+      case OperandKind::Pad:
+        operand.attribute = static_cast<uint8_t>(unit_.below(3));
+        break;
       case OperandKind::PipeSrc:
-      case OperandKind::PipeDst: operand.attribute = static_cast<uint8_t>(unit_.below(barrier ? 8 : 7)); break;
+      case OperandKind::PipeDst:
+        operand.attribute = static_cast<uint8_t>(unit_.below(barrier ? 8 : 7));
+        break;
       default: {
         operand.buffer = buffer;
         const ExprId slot = unit_.maybe() ? unit_.integer() : ExprId();

@@ -1,6 +1,5 @@
 // Objects to bytes and back.
 #include <catch2/catch.hpp>
-
 #include <cstring>
 #include <string_view>
 
@@ -20,7 +19,9 @@ Result<Object> read_back(const std::vector<uint8_t>& bytes) {
 }
 
 // Bytes of the source map at the end of the file, its length not among them.
-size_t map_bytes(const Object& object) { return write(object, true).size() - write(object, false).size(); }
+size_t map_bytes(const Object& object) {
+  return write(object, true).size() - write(object, false).size();
+}
 
 }  // namespace
 

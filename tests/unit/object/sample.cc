@@ -129,8 +129,8 @@ Core scale_core() {
   code.inst(Opcode::TLoad, {tile(OperandKind::TileOut, 0, slot), gm(OperandKind::GmIn, 0, {b, zero}),
                             value(OperandKind::Valid, e.min(sixteen, e.sub(m, b)), columns)});
   code.flags(Pipe::MTE2, Pipe::V);
-  code.inst(Opcode::TMuls, {tile(OperandKind::TileOut, 1), tile(OperandKind::TileIn, 0, slot),
-                            value(OperandKind::Scalar, half)});
+  code.inst(Opcode::TMuls,
+            {tile(OperandKind::TileOut, 1), tile(OperandKind::TileIn, 0, slot), value(OperandKind::Scalar, half)});
   Stmt& branch = code.add(StmtKind::If);
   branch.value = e.make(ExprOp::Lt, i, e.integer(1));
   isa::Operand barrier = attribute(OperandKind::PipeSrc, Pipe::All);
@@ -160,15 +160,16 @@ Core mul_core() {
                   {"r", {DType::F16, 64, 64, Layout::Zn, Space::Right}, 0, 1, 0},
                   {"acc", {DType::F32, 64, 64, Layout::Nz, Space::Acc}, 0, 1, 0}};
   Code code(core);
-  code.inst(Opcode::TLoad, {tile(OperandKind::TileOut, 0), gm(OperandKind::GmIn, 0, {zero, zero}),
-                            value(OperandKind::Valid)});
+  code.inst(Opcode::TLoad,
+            {tile(OperandKind::TileOut, 0), gm(OperandKind::GmIn, 0, {zero, zero}), value(OperandKind::Valid)});
   code.flags(Pipe::MTE2, Pipe::MTE1);
   code.inst(Opcode::TMov, {tile(OperandKind::TileOut, 1), tile(OperandKind::TileIn, 0)});
-  code.inst(Opcode::TExtract, {tile(OperandKind::TileOut, 2), tile(OperandKind::TileIn, 0),
-                               value(OperandKind::Index, zero), value(OperandKind::Index, zero),
-                               value(OperandKind::Valid)});
+  code.inst(Opcode::TExtract,
+            {tile(OperandKind::TileOut, 2), tile(OperandKind::TileIn, 0), value(OperandKind::Index, zero),
+             value(OperandKind::Index, zero), value(OperandKind::Valid)});
   code.flags(Pipe::MTE1, Pipe::M);
-  code.inst(Opcode::TMatMul, {tile(OperandKind::TileOut, 3), tile(OperandKind::TileIn, 1), tile(OperandKind::TileIn, 2)});
+  code.inst(Opcode::TMatMul,
+            {tile(OperandKind::TileOut, 3), tile(OperandKind::TileIn, 1), tile(OperandKind::TileIn, 2)});
   code.flags(Pipe::M, Pipe::FIX);
   code.inst(Opcode::TStore, {gm(OperandKind::GmOut, 1, {zero, zero}), tile(OperandKind::TileIn, 3)});
   return core;

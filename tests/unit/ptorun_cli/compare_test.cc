@@ -16,7 +16,9 @@ namespace {
 template <typename T>
 Array array(DType type, std::vector<int64_t> shape, const std::vector<T>& values) {
   Array result{type, std::move(shape), std::vector<std::byte>(values.size() * sizeof(T))};
-  std::memcpy(result.data.data(), values.data(), result.data.size());
+  if (!values.empty()) {
+    std::memcpy(result.data.data(), values.data(), result.data.size());
+  }
   return result;
 }
 

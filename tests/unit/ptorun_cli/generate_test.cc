@@ -36,7 +36,9 @@ std::string refusal(const std::string& text) {
 template <typename T>
 std::vector<T> values(const Array& array) {
   std::vector<T> result(array.data.size() / sizeof(T));
-  std::memcpy(result.data(), array.data.data(), array.data.size());
+  if (!result.empty()) {
+    std::memcpy(result.data(), array.data.data(), array.data.size());
+  }
   return result;
 }
 

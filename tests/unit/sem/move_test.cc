@@ -229,7 +229,7 @@ TEST_CASE("padding fills everything outside the valid region") {
 TEST_CASE("fills and counts") {
   for (DType type : kAllTypes) {
     for (Layout layout : {Layout::ND, Layout::Nz, Layout::Zn}) {
-      Tile dst(type, 16, 64, Valid{9, 43}, layout, Space::Mat);
+      Tile dst(type, 32, 64, Valid{9, 43}, layout, Space::Mat);
       Tile scalar(type, 1, 1);
       sem::Args args;
       args.real = 0.1;

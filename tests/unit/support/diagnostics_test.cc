@@ -1,11 +1,9 @@
+#include "pto/diagnostics.h"
+
 #include <catch2/catch.hpp>
-
 #include <nlohmann/json.hpp>
-
 #include <set>
 #include <string>
-
-#include "pto/diagnostics.h"
 
 namespace pto {
 namespace {

@@ -1,15 +1,14 @@
 // Expressions: every simplification, evaluation against 128-bit integers, printing against a parser of its own, and
 // properties over seeded random expressions.
-#include <catch2/catch.hpp>
+#include "pto/expr.h"
 
 #include <bit>
+#include <catch2/catch.hpp>
 #include <cctype>
 #include <cmath>
 #include <limits>
 #include <random>
 #include <string>
-
-#include "pto/expr.h"
 
 namespace pto {
 namespace {
@@ -51,19 +50,32 @@ std::optional<Wide> oracle_step(ExprOp op, Wide a, Wide b) {
     return quotient;
   };
   switch (op) {
-    case ExprOp::Add: return a + b;
-    case ExprOp::Sub: return a - b;
-    case ExprOp::Mul: return a * b;
-    case ExprOp::FloorDiv: return b == 0 ? std::nullopt : std::optional(floor_div(a, b));
-    case ExprOp::CeilDiv: return b == 0 ? std::nullopt : std::optional(-floor_div(-a, b));
-    case ExprOp::Mod: return b == 0 ? std::nullopt : std::optional(a - floor_div(a, b) * b);
-    case ExprOp::Min: return a < b ? a : b;
-    case ExprOp::Max: return a > b ? a : b;
-    case ExprOp::Lt: return a < b;
-    case ExprOp::Le: return a <= b;
-    case ExprOp::Eq: return a == b;
-    case ExprOp::Ne: return a != b;
-    default: return std::nullopt;
+    case ExprOp::Add:
+      return a + b;
+    case ExprOp::Sub:
+      return a - b;
+    case ExprOp::Mul:
+      return a * b;
+    case ExprOp::FloorDiv:
+      return b == 0 ? std::nullopt : std::optional(floor_div(a, b));
+    case ExprOp::CeilDiv:
+      return b == 0 ? std::nullopt : std::optional(-floor_div(-a, b));
+    case ExprOp::Mod:
+      return b == 0 ? std::nullopt : std::optional(a - floor_div(a, b) * b);
+    case ExprOp::Min:
+      return a < b ? a : b;
+    case ExprOp::Max:
+      return a > b ? a : b;
+    case ExprOp::Lt:
+      return a < b;
+    case ExprOp::Le:
+      return a <= b;
+    case ExprOp::Eq:
+      return a == b;
+    case ExprOp::Ne:
+      return a != b;
+    default:
+      return std::nullopt;
   }
 }
 
@@ -127,7 +139,8 @@ class Generator {
   explicit Generator(uint32_t seed) : random_(seed) {}
   int64_t pick(std::initializer_list<int64_t> values) { return values.begin()[random_() % values.size()]; }
   int64_t number() {
-    return random_() % 4 != 0 ? pick({-3, -2, -1, 0, 1, 2, 3, 4, 8, 16}) : pick({kMin, kMin + 1, kMax, kMax - 1, 1LL << 40});
+    return random_() % 4 != 0 ? pick({-3, -2, -1, 0, 1, 2, 3, 4, 8, 16})
+                              : pick({kMin, kMin + 1, kMax, kMax - 1, 1LL << 40});
   }
   Tree tree(int depth) {
     Tree out;
@@ -137,10 +150,9 @@ class Generator {
       out.sym = out.op == ExprOp::Sym ? static_cast<uint32_t>(random_() % 3) : 0;
       return out;
     }
-    constexpr ExprOp kOps[] = {ExprOp::Add, ExprOp::Sub, ExprOp::Mul, ExprOp::FloorDiv, ExprOp::CeilDiv,
-                               ExprOp::Mod, ExprOp::Min, ExprOp::Max, ExprOp::Lt,       ExprOp::Le,
-                               ExprOp::Eq,  ExprOp::Ne,  ExprOp::And, ExprOp::Or,       ExprOp::Add,
-                               ExprOp::Mul, ExprOp::Sub};
+    constexpr ExprOp kOps[] = {ExprOp::Add, ExprOp::Sub, ExprOp::Mul, ExprOp::FloorDiv, ExprOp::CeilDiv, ExprOp::Mod,
+                               ExprOp::Min, ExprOp::Max, ExprOp::Lt,  ExprOp::Le,       ExprOp::Eq,      ExprOp::Ne,
+                               ExprOp::And, ExprOp::Or,  ExprOp::Add, ExprOp::Mul,      ExprOp::Sub};
     out.op = kOps[random_() % std::size(kOps)];
     out.operands.push_back(tree(depth - 1));
     out.operands.push_back(tree(depth - 1));
@@ -183,9 +195,9 @@ class Parser {
     return true;
   }
   ExprId binary(int level) {
-    constexpr Level kLevels[] = {{"||", ExprOp::Or, 0}, {"&&", ExprOp::And, 1}, {"==", ExprOp::Eq, 2},
-                                 {"!=", ExprOp::Ne, 2}, {"<=", ExprOp::Le, 3},  {"<", ExprOp::Lt, 3},
-                                 {"+", ExprOp::Add, 4}, {"-", ExprOp::Sub, 4},  {"*", ExprOp::Mul, 5},
+    constexpr Level kLevels[] = {{"||", ExprOp::Or, 0},      {"&&", ExprOp::And, 1}, {"==", ExprOp::Eq, 2},
+                                 {"!=", ExprOp::Ne, 2},      {"<=", ExprOp::Le, 3},  {"<", ExprOp::Lt, 3},
+                                 {"+", ExprOp::Add, 4},      {"-", ExprOp::Sub, 4},  {"*", ExprOp::Mul, 5},
                                  {"/", ExprOp::FloorDiv, 5}, {"%", ExprOp::Mod, 5}};
     if (level == 6) {
       return unary();
@@ -219,8 +231,8 @@ class Parser {
       REQUIRE(accept(")"));
       return inner;
     }
-    for (const auto& [name, op] : {std::pair("min(", ExprOp::Min), std::pair("max(", ExprOp::Max),
-                                   std::pair("ceildiv(", ExprOp::CeilDiv)}) {
+    for (const auto& [name, op] :
+         {std::pair("min(", ExprOp::Min), std::pair("max(", ExprOp::Max), std::pair("ceildiv(", ExprOp::CeilDiv)}) {
       if (accept(name)) {
         const ExprId a = binary(0);
         REQUIRE(accept(","));
@@ -277,25 +289,37 @@ TEST_CASE_METHOD(Fixture, "equal expressions have equal ids") {
 }
 
 TEST_CASE_METHOD(Fixture, "constants fold with floor semantics") {
-  struct Row { ExprOp op; int64_t a, b, result; };
-  for (const Row& row : {Row{ExprOp::Add, 2, 3, 5}, {ExprOp::Sub, 2, 3, -1}, {ExprOp::Mul, -2, 3, -6},
+  struct Row {
+    ExprOp op;
+    int64_t a, b, result;
+  };
+  for (const Row& row : {Row{ExprOp::Add, 2, 3, 5},      {ExprOp::Sub, 2, 3, -1},        {ExprOp::Mul, -2, 3, -6},
                          {ExprOp::FloorDiv, -1, 16, -1}, {ExprOp::FloorDiv, 1, -16, -1}, {ExprOp::FloorDiv, 7, 2, 3},
-                         {ExprOp::FloorDiv, -8, 2, -4}, {ExprOp::CeilDiv, 1, 16, 1}, {ExprOp::CeilDiv, -1, 16, 0},
-                         {ExprOp::CeilDiv, 32, 16, 2}, {ExprOp::CeilDiv, -1, -16, 1}, {ExprOp::Mod, -1, 16, 15},
-                         {ExprOp::Mod, 1, -16, -15}, {ExprOp::Mod, kMin, -1, 0}, {ExprOp::Min, 2, -3, -3},
-                         {ExprOp::Max, 2, -3, 2}, {ExprOp::Lt, 1, 2, 1}, {ExprOp::Lt, 2, 2, 0}, {ExprOp::Le, 2, 2, 1},
-                         {ExprOp::Eq, 2, 2, 1}, {ExprOp::Eq, 2, 3, 0}, {ExprOp::Ne, 2, 3, 1}, {ExprOp::And, 2, 3, 1},
-                         {ExprOp::And, 2, 0, 0}, {ExprOp::Or, 0, 3, 1}, {ExprOp::Or, 0, 0, 0}}) {
+                         {ExprOp::FloorDiv, -8, 2, -4},  {ExprOp::CeilDiv, 1, 16, 1},    {ExprOp::CeilDiv, -1, 16, 0},
+                         {ExprOp::CeilDiv, 32, 16, 2},   {ExprOp::CeilDiv, -1, -16, 1},  {ExprOp::Mod, -1, 16, 15},
+                         {ExprOp::Mod, 1, -16, -15},     {ExprOp::Mod, kMin, -1, 0},     {ExprOp::Min, 2, -3, -3},
+                         {ExprOp::Max, 2, -3, 2},        {ExprOp::Lt, 1, 2, 1},          {ExprOp::Lt, 2, 2, 0},
+                         {ExprOp::Le, 2, 2, 1},          {ExprOp::Eq, 2, 2, 1},          {ExprOp::Eq, 2, 3, 0},
+                         {ExprOp::Ne, 2, 3, 1},          {ExprOp::And, 2, 3, 1},         {ExprOp::And, 2, 0, 0},
+                         {ExprOp::Or, 0, 3, 1},          {ExprOp::Or, 0, 0, 0}}) {
     CAPTURE(static_cast<int>(row.op), row.a, row.b);
     CHECK(make(row.op, n(row.a), n(row.b)) == n(row.result));
   }
 }
 
 TEST_CASE_METHOD(Fixture, "what has no value stays as it is and evaluates to nothing") {
-  struct Row { ExprOp op; int64_t a, b; };
-  for (const Row& row : {Row{ExprOp::Add, kMax, 1}, {ExprOp::Sub, kMax, kMin}, {ExprOp::Mul, kMax, 2},
-                         {ExprOp::FloorDiv, 1, 0}, {ExprOp::CeilDiv, 1, 0}, {ExprOp::Mod, 1, 0},
-                         {ExprOp::FloorDiv, kMin, -1}, {ExprOp::CeilDiv, kMin, -1}}) {
+  struct Row {
+    ExprOp op;
+    int64_t a, b;
+  };
+  for (const Row& row : {Row{ExprOp::Add, kMax, 1},
+                         {ExprOp::Sub, kMax, kMin},
+                         {ExprOp::Mul, kMax, 2},
+                         {ExprOp::FloorDiv, 1, 0},
+                         {ExprOp::CeilDiv, 1, 0},
+                         {ExprOp::Mod, 1, 0},
+                         {ExprOp::FloorDiv, kMin, -1},
+                         {ExprOp::CeilDiv, kMin, -1}}) {
     CAPTURE(static_cast<int>(row.op));
     const ExprId id = make(row.op, n(row.a), n(row.b));
     CHECK_FALSE(pool.constant(id));
@@ -351,14 +375,13 @@ TEST_CASE_METHOD(Fixture, "identities") {
 }
 
 TEST_CASE_METHOD(Fixture, "what is no identity is kept") {
-  for (const ExprId id : {pool.sub(n(0), x), make(ExprOp::FloorDiv, x, x), make(ExprOp::FloorDiv, n(0), x),
-                          make(ExprOp::FloorDiv, x, n(0)), make(ExprOp::Mod, n(0), x),
-                          make(ExprOp::FloorDiv, pool.mul(x, n(6)), n(4)), make(ExprOp::Mod, pool.mul(x, n(6)), n(4)),
-                          make(ExprOp::FloorDiv, pool.mul(x, n(kMin)), n(-1)),
-                          make(ExprOp::FloorDiv, pool.mul(x, n(6)), n(0)), pool.sub(x, n(kMin)),
-                          pool.add(pool.add(x, n(kMax)), n(1)), pool.mul(pool.mul(x, n(kMax)), n(2)),
-                          pool.min(n(4), make(ExprOp::Max, n(8), x)), make(ExprOp::And, x, n(1)),
-                          make(ExprOp::Or, x, n(0)), make(ExprOp::And, x, x), pool.sub(pool.add(x, y), y)}) {
+  for (const ExprId id :
+       {pool.sub(n(0), x), make(ExprOp::FloorDiv, x, x), make(ExprOp::FloorDiv, n(0), x),
+        make(ExprOp::FloorDiv, x, n(0)), make(ExprOp::Mod, n(0), x), make(ExprOp::FloorDiv, pool.mul(x, n(6)), n(4)),
+        make(ExprOp::Mod, pool.mul(x, n(6)), n(4)), make(ExprOp::FloorDiv, pool.mul(x, n(kMin)), n(-1)),
+        make(ExprOp::FloorDiv, pool.mul(x, n(6)), n(0)), pool.sub(x, n(kMin)), pool.add(pool.add(x, n(kMax)), n(1)),
+        pool.mul(pool.mul(x, n(kMax)), n(2)), pool.min(n(4), make(ExprOp::Max, n(8), x)), make(ExprOp::And, x, n(1)),
+        make(ExprOp::Or, x, n(0)), make(ExprOp::And, x, x), pool.sub(pool.add(x, y), y)}) {
     CAPTURE(text(id));
     const ExprNode node = pool[id];
     CHECK(node.op > ExprOp::BlockCount);
@@ -564,9 +587,8 @@ TEST_CASE("large trees evaluate like small ones") {
 TEST_CASE_METHOD(Fixture, "import maps symbols and simplifies again") {
   ExprPool other;
   const ExprId from = pool.min(n(16), pool.sub(x, pool.mul(y, n(16))));
-  const ExprId copy = other.import(pool, from, [&](SymId sym) {
-    return sym == SymId(0) ? other.integer(40) : other.symbol(SymId(0));
-  });
+  const ExprId copy =
+      other.import(pool, from, [&](SymId sym) { return sym == SymId(0) ? other.integer(40) : other.symbol(SymId(0)); });
   CHECK(other.print(copy, {{"i"}}) == "min(16, 40 - i * 16)");
   const ExprId folded = other.import(pool, from, [&](SymId) { return other.integer(2); });
   CHECK(other.constant(folded) == -30);

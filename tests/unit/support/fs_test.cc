@@ -1,13 +1,12 @@
-#include <catch2/catch.hpp>
+#include "src/support/fs.h"
 
 #include <unistd.h>
 
+#include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
-
-#include "src/support/fs.h"
 
 namespace pto {
 namespace {

@@ -1,5 +1,6 @@
-#include <catch2/catch.hpp>
+#include "src/support/text.h"
 
+#include <catch2/catch.hpp>
 #include <random>
 #include <string>
 #include <vector>
@@ -7,7 +8,6 @@
 #include "pto/dtype.h"
 #include "pto/source.h"
 #include "src/support/checked.h"
-#include "src/support/text.h"
 
 namespace pto {
 
@@ -84,10 +84,10 @@ TEST_CASE("lines and columns count code points") {
   CHECK(sources.name(file) == "k.pto");
   const auto at = [&](uint32_t begin) { return sources.line_column({file, 1, begin}); };
   CHECK((at(0).line == 1 && at(0).column == 1));
-  CHECK((at(2).line == 1 && at(2).column == 3));    // the newline itself
+  CHECK((at(2).line == 1 && at(2).column == 3));  // the newline itself
   CHECK((at(3).line == 2 && at(3).column == 1));
-  CHECK((at(4).line == 2 && at(4).column == 2));    // a tab is one column
-  CHECK((at(7).line == 2 && at(7).column == 4));    // after a two-byte letter
+  CHECK((at(4).line == 2 && at(4).column == 2));  // a tab is one column
+  CHECK((at(7).line == 2 && at(7).column == 4));  // after a two-byte letter
   CHECK((at(10).line == 3 && at(10).column == 1));
   CHECK((at(1000).line == 4 && at(1000).column == 4));
   CHECK(sources.line_text(file, 2) == "\tx\xC3\xA4y");
