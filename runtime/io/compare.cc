@@ -38,7 +38,9 @@ int64_t ordinal(DType type, double value) {
   return (bits & sign) != 0 ? -magnitude : magnitude;
 }
 
-bool has_sign(DType type) { return type == DType::F16 || type == DType::BF16 || type == DType::F32; }
+bool has_sign(DType type) {
+  return type == DType::F16 || type == DType::BF16 || type == DType::F32;
+}
 
 std::vector<int64_t> unravel(int64_t index, const std::vector<int64_t>& shape) {
   std::vector<int64_t> position(shape.size());
@@ -124,7 +126,8 @@ void compare_integers(const Array& got, const Golden& golden, Comparison& result
     // The difference is exact where it fits 53 bits; at least 1, whatever the rounding.
     const bool same_sign = actual.negative == expected.negative;
     const uint64_t gap = actual.bits > expected.bits ? actual.bits - expected.bits : expected.bits - actual.bits;
-    const double error = same_sign ? static_cast<double>(gap) : std::fabs(integer_real(actual) - integer_real(expected));
+    const double error =
+        same_sign ? static_cast<double>(gap) : std::fabs(integer_real(actual) - integer_real(expected));
     const double magnitude = std::fabs(integer_real(expected));
     note_error(result, error, integer_real(expected));
     if (!(error <= result.tolerance.atol + result.tolerance.rtol * magnitude)) {

@@ -1,7 +1,7 @@
 // Compares an output with a golden array. A value passes if |got - expected| <= atol + rtol * |expected|, computed in
 // double precision; infinities pass only if equal. NaN never passes, unless `nan_equal` and both are NaN. Integers are
-// compared exactly unless a tolerance is given. `ulp` counts representable values of the output's element type between the
-// output and the golden value rounded to that type.
+// compared exactly unless a tolerance is given. `ulp` counts representable values of the output's element type between
+// the output and the golden value rounded to that type.
 #pragma once
 
 #include <cstdint>
@@ -38,9 +38,9 @@ struct Comparison {
   Tolerance tolerance;
   int64_t elements = 0;
   int64_t mismatches = 0;
-  int64_t nan_got = 0;       // NaN where the golden array has none
-  int64_t nan_expected = 0;  // the other way round
-  int64_t nan_both = 0;      // mismatches only without nan_equal
+  int64_t nan_got = 0;         // NaN where the golden array has none
+  int64_t nan_expected = 0;    // the other way round
+  int64_t nan_both = 0;        // mismatches only without nan_equal
   std::vector<int64_t> first;  // index of the first mismatch
   std::string expected;        // the values there
   std::string got;

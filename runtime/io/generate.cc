@@ -63,7 +63,9 @@ std::pair<int64_t, int64_t> integer_range(DType type) {
   return {0, bits >= 63 ? std::numeric_limits<int64_t>::max() : (int64_t{1} << bits) - 1};
 }
 
-bool is_finite_in(DType type, double value) { return std::isfinite(decode_float(type, encode_float(type, value))); }
+bool is_finite_in(DType type, double value) {
+  return std::isfinite(decode_float(type, encode_float(type, value)));
+}
 
 int precision(DType type) {
   switch (type) {
@@ -138,7 +140,8 @@ class SpecParser {
   std::string parse_generator(std::string_view text, DType type, Generator& generator) {
     const size_t open = std::min(text.find('('), text.size());
     const std::string_view name = trim(text.substr(0, open));
-    const auto info = std::find_if(kGenerators.begin(), kGenerators.end(), [&](const auto& g) { return g.name == name; });
+    const auto info =
+        std::find_if(kGenerators.begin(), kGenerators.end(), [&](const auto& g) { return g.name == name; });
     if (info == kGenerators.end()) {
       return unknown_generator(name);
     }
@@ -201,8 +204,8 @@ class SpecParser {
 
   static std::string set_values(const GeneratorInfo& info, const std::array<std::optional<std::string_view>, 3>& values,
                                 DType type, Generator& generator) {
-    const bool wants_float = info.kind == GeneratorKind::Rand || info.kind == GeneratorKind::Uniform ||
-                             info.kind == GeneratorKind::Randn;
+    const bool wants_float =
+        info.kind == GeneratorKind::Rand || info.kind == GeneratorKind::Uniform || info.kind == GeneratorKind::Randn;
     if (wants_float && !is_float(type)) {
       return "`" + std::string(info.name) + "` makes floats; use `randint(lo=, hi=, seed=)` for " +
              std::string(spelling(type));
@@ -309,10 +312,11 @@ double normal(uint64_t seed, uint64_t index) {
 double real_value(const Generator& generator, DType type, uint64_t index) {
   switch (generator.kind) {
     case GeneratorKind::Rand:
-      return std::ldexp(static_cast<double>(random_word(generator.seed, index) >> (64 - precision(type))), -precision(type));
+      return std::ldexp(static_cast<double>(random_word(generator.seed, index) >> (64 - precision(type))),
+                        -precision(type));
     case GeneratorKind::Uniform:
-      return generator.lo + (generator.hi - generator.lo) *
-                                (static_cast<double>(random_word(generator.seed, index) >> 11) * 0x1p-53);
+      return generator.lo +
+             (generator.hi - generator.lo) * (static_cast<double>(random_word(generator.seed, index) >> 11) * 0x1p-53);
     case GeneratorKind::Randn:
       return normal(generator.seed, index);
     case GeneratorKind::Ones:
@@ -386,7 +390,9 @@ Array generate(const ArraySpec& spec) {
   return array;
 }
 
-uint64_t random_word(uint64_t seed, uint64_t n) { return mix(mix(seed) + (n + 1) * 0x9E3779B97F4A7C15U); }
+uint64_t random_word(uint64_t seed, uint64_t n) {
+  return mix(mix(seed) + (n + 1) * 0x9E3779B97F4A7C15U);
+}
 
 std::optional<double> parse_real(std::string_view text) {
   double value = 0;

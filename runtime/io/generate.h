@@ -1,10 +1,12 @@
-// Arrays that a run makes for itself: `f16[64, 512]:randn(seed=1)`. Every value is a function of the seed and the element's
-// index alone, in integer arithmetic and exact floating-point steps, so the bits are the same on every machine.
+// Arrays that a run makes for itself: `f16[64, 512]:randn(seed=1)`. Every value is a function of the seed and the
+// element's index alone, in integer arithmetic and exact floating-point steps, so the bits are the same on every
+// machine.
 //
 //   word(seed, n)   the n-th output of SplitMix64 started at mix(seed): mix(mix(seed) + (n + 1) * 0x9E3779B97F4A7C15)
-//   rand(seed=0)           top p bits of word(seed, i) times 2^-p, p the type's precision (f32 24, f16 11, bf16 8); [0, 1)
-//   uniform(lo=, hi=, seed=0)  lo + (hi - lo) * u in double, u the top 53 bits of word(seed, i) times 2^-53; then rounded
-//   randn(seed=0)          sum of the twelve 16-bit fields of words 3i, 3i+1, 3i+2, minus 393210, times 2^-16; mean 0,
+//   rand(seed=0)           top p bits of word(seed, i) times 2^-p, p the type's precision (f32 24, f16 11, bf16 8); [0,
+//   1) uniform(lo=, hi=, seed=0)  lo + (hi - lo) * u in double, u the top 53 bits of word(seed, i) times 2^-53; then
+//   rounded randn(seed=0)          sum of the twelve 16-bit fields of words 3i, 3i+1, 3i+2, minus 393210, times 2^-16;
+//   mean 0,
 //                          variance 1 - 2^-32, range (-6, 6); then rounded to the type
 //   randint(lo=, hi=, seed=0)  lo + floor(word(seed, i) * (hi - lo) / 2^64), lo <= v < hi
 //   zeros()  ones()  full(V)  arange(start=0, step=1)
@@ -31,8 +33,8 @@ enum class GeneratorKind : uint8_t { Rand, Uniform, Randn, Randint, Zeros, Ones,
 struct Generator {
   GeneratorKind kind = GeneratorKind::Zeros;
   uint64_t seed = 0;
-  double lo = 0;  // Full: the value; Arange: start
-  double hi = 0;  // Arange: step
+  double lo = 0;       // Full: the value; Arange: start
+  double hi = 0;       // Arange: step
   int64_t int_lo = 0;  // Randint, and Full and Arange of integers
   int64_t int_hi = 0;
 };

@@ -34,7 +34,10 @@ class HeaderParser {
     }
     if (!have_descr_ || !have_order_ || !have_shape_) {
       return std::string("the header has no `") +
-             (!have_descr_ ? "descr" : !have_order_ ? "fortran_order" : "shape") + "`";
+             (!have_descr_   ? "descr"
+              : !have_order_ ? "fortran_order"
+                             : "shape") +
+             "`";
     }
     skip_space();
     return at_ == text_.size() ? "" : "the header has text after its dictionary";
@@ -156,8 +159,8 @@ std::string parse_descr_text(NpyHeader& header) {
   if (text[0] == '>') {
     return "the array is big-endian (`" + text + "`); save it with `.astype('<" + text.substr(1) + "')`";
   }
-  static constexpr std::array<std::string_view, 14> kKnown = {"<f2", "<f4", "<f8", "|i1", "<i2", "<i4", "<i8", "|u1",
-                                                              "<u2", "<u4", "<u8", "|b1", "|V1", "|V2"};
+  static constexpr std::array<std::string_view, 14> kKnown = {"<f2", "<f4", "<f8", "|i1", "<i2", "<i4", "<i8",
+                                                              "|u1", "<u2", "<u4", "<u8", "|b1", "|V1", "|V2"};
   if (std::find(kKnown.begin(), kKnown.end(), text) == kKnown.end()) {
     return "the element type `" + text + "` is not one of `.pto`'s";
   }
@@ -206,7 +209,8 @@ std::vector<std::byte> data_of(std::span<const std::byte> file, const NpyHeader&
 void report_type(const NpyHeader& header, DType wanted, const std::string& parameter, const std::string& subject,
                  DiagnosticSink& sink) {
   const std::string want(spelling(wanted));
-  auto handle = sink.report(DiagId::ArrayType, subject, {parameter, want, numpy_name(header) + " (`" + header.descr + "`)"});
+  auto handle =
+      sink.report(DiagId::ArrayType, subject, {parameter, want, numpy_name(header) + " (`" + header.descr + "`)"});
   if (bit_width(wanted) < 8) {
     handle.help("NumPy has no form of `" + want + "`");
   } else if (header.kind == 'f' && header.item_bytes == 8) {

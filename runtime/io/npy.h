@@ -32,13 +32,13 @@ struct NpyHeader {
 };
 Result<NpyHeader> parse_npy_header(std::span<const std::byte> file, const std::string& subject, DiagnosticSink& sink);
 
-// The array, whose elements must be exactly of type `wanted`; `parameter` is for messages. NumPy has no bf16 and no 8-bit
-// floats: their bits come as `<u2` or `|V2`, `|u1` or `|V1`.
+// The array, whose elements must be exactly of type `wanted`; `parameter` is for messages. NumPy has no bf16 and no
+// 8-bit floats: their bits come as `<u2` or `|V2`, `|u1` or `|V1`.
 Result<Array> read_npy(std::span<const std::byte> file, DType wanted, const std::string& parameter,
                        const std::string& subject, DiagnosticSink& sink);
 
-// The same for a golden array of an output of type `wanted`: any float type, f64 too, where the output is of float type,
-// any integer type where it is of integer type.
+// The same for a golden array of an output of type `wanted`: any float type, f64 too, where the output is of float
+// type, any integer type where it is of integer type.
 Result<Golden> read_npy_golden(std::span<const std::byte> file, DType wanted, const std::string& parameter,
                                const std::string& subject, DiagnosticSink& sink);
 

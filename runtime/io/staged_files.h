@@ -1,6 +1,6 @@
-// Output files of a run that appear together or not at all: `stage` writes each beside its place under a temporary name,
-// `commit` renames them. What was not committed is removed. A place that is no regular file (/dev/null, a pipe) is written
-// to by `commit`.
+// Output files of a run that appear together or not at all: `stage` writes each beside its place under a temporary
+// name, `commit` renames them. What was not committed is removed. A place that is no regular file (/dev/null, a pipe)
+// is written to by `commit`.
 #pragma once
 
 #include <string>

@@ -63,8 +63,8 @@ class Binder {
 
  private:
   const Param* find(const std::string& option, const std::string& name) {
-    const auto param = std::find_if(program_.params.begin(), program_.params.end(),
-                                    [&](const Param& p) { return p.name == name; });
+    const auto param =
+        std::find_if(program_.params.begin(), program_.params.end(), [&](const Param& p) { return p.name == name; });
     if (param != program_.params.end()) {
       return &*param;
     }
@@ -249,8 +249,8 @@ class Binder {
       const std::string type = parameter_type(program_, param);
       auto handle = sink_.report(DiagId::ArgumentMissing, program_.name, {param.name, type});
       handle.help(param.is_tensor ? "give `--in " + param.name + "=@FILE.npy` or `--in " + param.name + "=" +
-                                        std::string(spelling(param.dtype)) + "[...]:" +
-                                        (is_float(param.dtype) ? "randn(seed=1)`" : "zeros`")
+                                        std::string(spelling(param.dtype)) +
+                                        "[...]:" + (is_float(param.dtype) ? "randn(seed=1)`" : "zeros`")
                                   : "give `--in " + param.name + "=NUMBER`");
     }
   }

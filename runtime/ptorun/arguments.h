@@ -1,5 +1,5 @@
-// Values from the command line for the parameters of an entry: which parameters there are and what direction and element
-// type they have is checked here, whether shapes fit each other is checked by the run.
+// Values from the command line for the parameters of an entry: which parameters there are and what direction and
+// element type they have is checked here, whether shapes fit each other is checked by the run.
 #pragma once
 
 #include <string>

@@ -54,7 +54,8 @@ Result<Target> load_target(const std::string& name, DiagnosticSink& sink) {
 }
 
 // Addresses, layouts and synchronisation were chosen for one machine: another one would give wrong values or time.
-bool check_target(const object::Object& object, const Target& target, const std::string& subject, DiagnosticSink& sink) {
+bool check_target(const object::Object& object, const Target& target, const std::string& subject,
+                  DiagnosticSink& sink) {
   if (object.target_hash == target.hash) {
     return true;
   }
@@ -91,8 +92,8 @@ bool stage_outputs(const Options& options, const runtime::RunResult& result, run
   return true;
 }
 
-// Everything after the arguments are known. Files appear only when nothing can go wrong any more, but they do appear when
-// a comparison fails: they are what one looks at then.
+// Everything after the arguments are known. Files appear only when nothing can go wrong any more, but they do appear
+// when a comparison fails: they are what one looks at then.
 int run_entry(const object::Object& object, const object::Program& program, const Target& target,
               const Options& options, std::ostream& out, std::ostream& err, DiagnosticSink& sink) {
   const Result<BoundArguments> bound = bind_arguments(program, options, sink);

@@ -1,5 +1,6 @@
-// The program `ptorun` as a function, so that tests run it in process. Everything a user sees is written to `out` (what was
-// asked for: --list, --stats, --json, --help, --version) or `err` (everything else); files are read and written by path.
+// The program `ptorun` as a function, so that tests run it in process. Everything a user sees is written to `out` (what
+// was asked for: --list, --stats, --json, --help, --version) or `err` (everything else); files are read and written by
+// path.
 #pragma once
 
 #include <iosfwd>

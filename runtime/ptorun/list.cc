@@ -62,8 +62,8 @@ std::string doc_lines(const std::string& doc, const std::string& indent) {
 
 std::string task_text(const object::Object& object, const Program& program, const object::Task& task) {
   const Core& core = object.cores[task.core];
-  std::string text = "  task " + task.name + " = " + core.name + " (" + std::string(spelling(core.kind)) + "), blocks " +
-                     program.exprs.print(task.blocks, program.symbols);
+  std::string text = "  task " + task.name + " = " + core.name + " (" + std::string(spelling(core.kind)) +
+                     "), blocks " + program.exprs.print(task.blocks, program.symbols);
   for (size_t i = 0; i < task.after.size(); ++i) {
     text += (i == 0 ? ", after " : ", ") + program.tasks[task.after[i]].name;
   }
@@ -86,7 +86,8 @@ std::string program_text(const object::Object& object, const Program& program) {
     std::string doc = program.params[i].doc;
     std::replace(doc.begin(), doc.end(), '\n', ' ');
     const size_t first = std::min(doc.find_first_not_of(' '), doc.size());
-    text += "  " + heads[i] + (first == doc.size() ? "" : std::string(width - heads[i].size() + 2, ' ') + doc.substr(first)) + "\n";
+    text += "  " + heads[i] +
+            (first == doc.size() ? "" : std::string(width - heads[i].size() + 2, ' ') + doc.substr(first)) + "\n";
   }
   for (const object::Constraint& constraint : program.constraints) {
     text += "  where " + constraint.text + "\n";

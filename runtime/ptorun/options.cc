@@ -1,7 +1,6 @@
 #include "runtime/ptorun/options.h"
 
 #include <CLI/CLI.hpp>
-
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -90,7 +89,8 @@ bool split_named(const std::string& option, const std::vector<std::string>& text
   for (const std::string& text : texts) {
     const size_t equals = text.find('=');
     if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) {
-      sink.report(DiagId::Usage, option, {"`" + text + "` is not of the form " + (is_file ? "NAME=@FILE" : "NAME=VALUE")});
+      sink.report(DiagId::Usage, option,
+                  {"`" + text + "` is not of the form " + (is_file ? "NAME=@FILE" : "NAME=VALUE")});
       continue;
     }
     NamedValue named{text.substr(0, equals), text.substr(equals + 1)};
@@ -168,7 +168,8 @@ class Reader {
     for (const std::string_view word : words) {
       list += (list.empty() ? "`" : ", `") + std::string(word) + "`";
     }
-    auto handle = sink_.report(DiagId::Usage, kSubject, {"`" + name + "` is one of " + list + ", not `" + *value + "`"});
+    auto handle =
+        sink_.report(DiagId::Usage, kSubject, {"`" + name + "` is one of " + list + ", not `" + *value + "`"});
     if (const auto near = closest(*value, words)) {
       handle.help("did you mean `" + std::string(*near) + "`?");
     }

@@ -25,8 +25,8 @@ std::string error_text(const Verdict& verdict) {
   if (!is_float(verdict.dtype) && comparison.max_abs == 0) {
     return "all equal";
   }
-  std::string text = "max abs error " + number(comparison.max_abs, "%.3g") + ", max rel error " +
-                     number(comparison.max_rel, "%.3g");
+  std::string text =
+      "max abs error " + number(comparison.max_abs, "%.3g") + ", max rel error " + number(comparison.max_rel, "%.3g");
   if (is_float(verdict.dtype)) {
     text += ", max " + std::to_string(comparison.max_ulp) + " ulp";
   }
@@ -76,8 +76,11 @@ void add_time(Json& json, const runtime::RunResult& result) {
 
 Json verdict_json(const Verdict& verdict) {
   const Comparison& comparison = verdict.comparison;
-  Json json = {{"name", verdict.parameter}, {"file", verdict.path}, {"match", comparison.match},
-               {"rtol", comparison.tolerance.rtol}, {"atol", comparison.tolerance.atol}};
+  Json json = {{"name", verdict.parameter},
+               {"file", verdict.path},
+               {"match", comparison.match},
+               {"rtol", comparison.tolerance.rtol},
+               {"atol", comparison.tolerance.atol}};
   if (!comparison.same_shape) {
     json["expected_shape"] = verdict.golden_shape;
     return json;
@@ -120,16 +123,17 @@ void report_mismatches(const std::vector<Verdict>& verdicts, DiagnosticSink& sin
       continue;
     }
     if (!comparison.same_shape) {
-      sink.report(DiagId::ComparisonFailed, std::string(),
-                  {verdict.parameter, verdict.path,
-                   "its shape is " + shape_text(verdict.got_shape) + ", expected is " + shape_text(verdict.golden_shape)});
+      sink.report(
+          DiagId::ComparisonFailed, std::string(),
+          {verdict.parameter, verdict.path,
+           "its shape is " + shape_text(verdict.got_shape) + ", expected is " + shape_text(verdict.golden_shape)});
       continue;
     }
-    auto handle = sink.report(DiagId::ComparisonFailed, std::string(),
-                              {verdict.parameter, verdict.path,
-                               std::to_string(comparison.mismatches) + " of " + count_text(comparison.elements, "value") +
-                                   ", first at " + shape_text(comparison.first) + ": expected " + comparison.expected +
-                                   ", got " + comparison.got});
+    auto handle = sink.report(
+        DiagId::ComparisonFailed, std::string(),
+        {verdict.parameter, verdict.path,
+         std::to_string(comparison.mismatches) + " of " + count_text(comparison.elements, "value") + ", first at " +
+             shape_text(comparison.first) + ": expected " + comparison.expected + ", got " + comparison.got});
     handle.note({}, error_text(verdict));
     if (comparison.nan_got > 0) {
       handle.note({}, count_text(comparison.nan_got, "value") + " NaN where the golden array has a number");
@@ -151,7 +155,8 @@ std::string summary_text(const object::Program& program, const runtime::RunResul
   std::string text = program.name + ": ";
   if (result.timed) {
     text += std::to_string(result.cycles) + " cycles, " + number(result.microseconds, "%.2f") + " us, busiest pipe " +
-            std::string(isa::spelling(result.busiest)) + " " + number(100 * result.busiest_utilisation, "%.1f") + " %\n";
+            std::string(isa::spelling(result.busiest)) + " " + number(100 * result.busiest_utilisation, "%.1f") +
+            " %\n";
   } else {
     text += "values computed\n";
   }

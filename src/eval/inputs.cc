@@ -15,6 +15,7 @@ constexpr int64_t kMostLongElements = 1 << 17;  // of the sample with a long dim
 constexpr int kMostTries = 4096;
 constexpr int kLongSample = kSamples - 1;
 constexpr int kPositiveSample = 1;
+constexpr int kWideSample = 2;
 
 // splitmix64: the same numbers everywhere.
 class Random {
@@ -41,13 +42,14 @@ uint64_t seed_of(const std::string& name, int sample) {
   return seed + static_cast<uint64_t>(sample);
 }
 
-double random_element(Random& random, DType dtype, bool positive) {
+double random_element(Random& random, DType dtype, int sample) {
+  const bool positive = sample == kPositiveSample;
   const double unit = random.unit();
   if (dtype_class(dtype) == DTypeClass::Bool) {
     return unit < 0.5 ? 0 : 1;
   }
   if (is_float(dtype)) {
-    return on_grid(dtype, positive ? 0.125 + unit : 4 * unit - 2);
+    return on_grid(dtype, positive ? 0.125 + unit : (2 * unit - 1) * (sample == kWideSample ? 16 : 2));
   }
   const bool is_signed = dtype_class(dtype) == DTypeClass::Int;
   const auto whole = static_cast<double>(random.next() % 8);
@@ -205,7 +207,7 @@ std::optional<Inputs> make_inputs(const ir::Function& entry, int sample, std::st
     if (param.mode != ir::ParamMode::Out) {
       tensor.written.clear();
       for (double& element : tensor.data) {
-        element = random_element(random, tensor.dtype, sample == kPositiveSample);
+        element = random_element(random, tensor.dtype, sample);
       }
     }
     inputs.tensors.push_back(std::move(tensor));

@@ -60,13 +60,20 @@ struct FloatExpDif {
 template <class C>
 void binary_float(BinaryOp op, const Grid& grid) {
   switch (op) {
-    case BinaryOp::Add: return binary_rows<C>(grid, FloatAdd());
-    case BinaryOp::Sub: return binary_rows<C>(grid, FloatSub());
-    case BinaryOp::Mul: return binary_rows<C>(grid, FloatMul());
-    case BinaryOp::Div: return binary_rows<C>(grid, FloatDiv());
-    case BinaryOp::Max: return binary_rows<C>(grid, FloatMax());
-    case BinaryOp::Min: return binary_rows<C>(grid, FloatMin());
-    case BinaryOp::ExpDif: return binary_rows<C>(grid, FloatExpDif<C>());
+    case BinaryOp::Add:
+      return binary_rows<C>(grid, FloatAdd());
+    case BinaryOp::Sub:
+      return binary_rows<C>(grid, FloatSub());
+    case BinaryOp::Mul:
+      return binary_rows<C>(grid, FloatMul());
+    case BinaryOp::Div:
+      return binary_rows<C>(grid, FloatDiv());
+    case BinaryOp::Max:
+      return binary_rows<C>(grid, FloatMax());
+    case BinaryOp::Min:
+      return binary_rows<C>(grid, FloatMin());
+    case BinaryOp::ExpDif:
+      return binary_rows<C>(grid, FloatExpDif<C>());
   }
 }
 
@@ -148,13 +155,20 @@ template <class T>
 void binary_int(BinaryOp op, const Grid& grid) {
   using U = Codec<std::make_unsigned_t<T>>;
   switch (op) {
-    case BinaryOp::Add: return binary_rows<U>(grid, IntAdd());
-    case BinaryOp::Sub: return binary_rows<U>(grid, IntSub());
-    case BinaryOp::Mul: return multiply_rows<T>(grid);
-    case BinaryOp::Div: return scalar_rows<T, divide<T>>(grid);
-    case BinaryOp::Max: return binary_rows<Codec<T>>(grid, IntMax());
-    case BinaryOp::Min: return binary_rows<Codec<T>>(grid, IntMin());
-    case BinaryOp::ExpDif: return;
+    case BinaryOp::Add:
+      return binary_rows<U>(grid, IntAdd());
+    case BinaryOp::Sub:
+      return binary_rows<U>(grid, IntSub());
+    case BinaryOp::Mul:
+      return multiply_rows<T>(grid);
+    case BinaryOp::Div:
+      return scalar_rows<T, divide<T>>(grid);
+    case BinaryOp::Max:
+      return binary_rows<Codec<T>>(grid, IntMax());
+    case BinaryOp::Min:
+      return binary_rows<Codec<T>>(grid, IntMin());
+    case BinaryOp::ExpDif:
+      return;
   }
 }
 
@@ -162,18 +176,30 @@ void binary_int(BinaryOp op, const Grid& grid) {
 
 void Binary(BinaryOp op, DType type, const Grid& grid) {
   switch (type) {
-    case DType::F32: return binary_float<F32>(op, grid);
-    case DType::F16: return binary_float<F16>(op, grid);
-    case DType::BF16: return binary_float<BF16>(op, grid);
-    case DType::I8: return binary_int<int8_t>(op, grid);
-    case DType::U8: return binary_int<uint8_t>(op, grid);
-    case DType::I16: return binary_int<int16_t>(op, grid);
-    case DType::U16: return binary_int<uint16_t>(op, grid);
-    case DType::I32: return binary_int<int32_t>(op, grid);
-    case DType::U32: return binary_int<uint32_t>(op, grid);
-    case DType::I64: return binary_int<int64_t>(op, grid);
-    case DType::U64: return binary_int<uint64_t>(op, grid);
-    default: return;
+    case DType::F32:
+      return binary_float<F32>(op, grid);
+    case DType::F16:
+      return binary_float<F16>(op, grid);
+    case DType::BF16:
+      return binary_float<BF16>(op, grid);
+    case DType::I8:
+      return binary_int<int8_t>(op, grid);
+    case DType::U8:
+      return binary_int<uint8_t>(op, grid);
+    case DType::I16:
+      return binary_int<int16_t>(op, grid);
+    case DType::U16:
+      return binary_int<uint16_t>(op, grid);
+    case DType::I32:
+      return binary_int<int32_t>(op, grid);
+    case DType::U32:
+      return binary_int<uint32_t>(op, grid);
+    case DType::I64:
+      return binary_int<int64_t>(op, grid);
+    case DType::U64:
+      return binary_int<uint64_t>(op, grid);
+    default:
+      return;
   }
 }
 
@@ -183,6 +209,8 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace pto::sem {
 HWY_EXPORT(Binary);
-void binary_kernel(BinaryOp op, DType type, const Grid& grid) { HWY_DYNAMIC_DISPATCH(Binary)(op, type, grid); }
+void binary_kernel(BinaryOp op, DType type, const Grid& grid) {
+  HWY_DYNAMIC_DISPATCH(Binary)(op, type, grid);
+}
 }  // namespace pto::sem
 #endif

@@ -10,7 +10,9 @@
 namespace pto::sem {
 namespace {
 
-int64_t mask_pitch(const TileView& mask) { return byte_size(mask.desc.dtype, mask.desc.cols); }
+int64_t mask_pitch(const TileView& mask) {
+  return byte_size(mask.desc.dtype, mask.desc.cols);
+}
 
 Valid clamp_to_mask(Valid domain, const TileView& mask) {
   return {std::min(domain.rows, mask.desc.rows), std::min(domain.cols, mask_pitch(mask) * 8)};

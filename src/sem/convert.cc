@@ -1,3 +1,5 @@
+#include "src/support/convert.h"
+
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -7,7 +9,6 @@
 #include "src/sem/convert_rows.h"
 #include "src/sem/exec.h"
 #include "src/sem/planes.h"
-#include "src/support/convert.h"
 
 namespace pto::sem {
 namespace {
@@ -86,30 +87,56 @@ void convert_integers(bool wrap, const Grid& grid) {
 template <class From>
 bool convert_integers_from(DType to, bool wrap, const Grid& grid) {
   switch (to) {
-    case DType::I8: convert_integers<int8_t, From>(wrap, grid); return true;
-    case DType::U8: convert_integers<uint8_t, From>(wrap, grid); return true;
-    case DType::I16: convert_integers<int16_t, From>(wrap, grid); return true;
-    case DType::U16: convert_integers<uint16_t, From>(wrap, grid); return true;
-    case DType::I32: convert_integers<int32_t, From>(wrap, grid); return true;
-    case DType::U32: convert_integers<uint32_t, From>(wrap, grid); return true;
-    case DType::I64: convert_integers<int64_t, From>(wrap, grid); return true;
-    case DType::U64: convert_integers<uint64_t, From>(wrap, grid); return true;
-    default: return false;
+    case DType::I8:
+      convert_integers<int8_t, From>(wrap, grid);
+      return true;
+    case DType::U8:
+      convert_integers<uint8_t, From>(wrap, grid);
+      return true;
+    case DType::I16:
+      convert_integers<int16_t, From>(wrap, grid);
+      return true;
+    case DType::U16:
+      convert_integers<uint16_t, From>(wrap, grid);
+      return true;
+    case DType::I32:
+      convert_integers<int32_t, From>(wrap, grid);
+      return true;
+    case DType::U32:
+      convert_integers<uint32_t, From>(wrap, grid);
+      return true;
+    case DType::I64:
+      convert_integers<int64_t, From>(wrap, grid);
+      return true;
+    case DType::U64:
+      convert_integers<uint64_t, From>(wrap, grid);
+      return true;
+    default:
+      return false;
   }
 }
 
 bool convert_integer_rows(DType to, DType from, const Grid& grid) {
   const bool wrap = conversion_wraps(to, from);
   switch (from) {
-    case DType::I8: return convert_integers_from<int8_t>(to, wrap, grid);
-    case DType::U8: return convert_integers_from<uint8_t>(to, wrap, grid);
-    case DType::I16: return convert_integers_from<int16_t>(to, wrap, grid);
-    case DType::U16: return convert_integers_from<uint16_t>(to, wrap, grid);
-    case DType::I32: return convert_integers_from<int32_t>(to, wrap, grid);
-    case DType::U32: return convert_integers_from<uint32_t>(to, wrap, grid);
-    case DType::I64: return convert_integers_from<int64_t>(to, wrap, grid);
-    case DType::U64: return convert_integers_from<uint64_t>(to, wrap, grid);
-    default: return false;
+    case DType::I8:
+      return convert_integers_from<int8_t>(to, wrap, grid);
+    case DType::U8:
+      return convert_integers_from<uint8_t>(to, wrap, grid);
+    case DType::I16:
+      return convert_integers_from<int16_t>(to, wrap, grid);
+    case DType::U16:
+      return convert_integers_from<uint16_t>(to, wrap, grid);
+    case DType::I32:
+      return convert_integers_from<int32_t>(to, wrap, grid);
+    case DType::U32:
+      return convert_integers_from<uint32_t>(to, wrap, grid);
+    case DType::I64:
+      return convert_integers_from<int64_t>(to, wrap, grid);
+    case DType::U64:
+      return convert_integers_from<uint64_t>(to, wrap, grid);
+    default:
+      return false;
   }
 }
 
@@ -117,11 +144,16 @@ bool convert_integer_rows(DType to, DType from, const Grid& grid) {
 
 bool conversion_wraps(DType to, DType from) {
   switch (from) {
-    case DType::F16: return to == DType::U8 || to == DType::I8 || to == DType::I16;
-    case DType::F32: return to == DType::I16;
-    case DType::I64: return to == DType::I32;
-    case DType::I32: return to == DType::I16;
-    default: return false;
+    case DType::F16:
+      return to == DType::U8 || to == DType::I8 || to == DType::I16;
+    case DType::F32:
+      return to == DType::I16;
+    case DType::I64:
+      return to == DType::I32;
+    case DType::I32:
+      return to == DType::I16;
+    default:
+      return false;
   }
 }
 
@@ -131,8 +163,7 @@ void convert_rows(DType to, DType from, isa::Round round, const Grid& grid) {
   }
   for (int64_t r = 0; r < grid.rows; ++r) {
     for (int64_t c = 0; c < grid.cols; ++c) {
-      is_float(from) ? convert_from_float(to, from, round, grid, r, c)
-                     : convert_from_int(to, from, round, grid, r, c);
+      is_float(from) ? convert_from_float(to, from, round, grid, r, c) : convert_from_int(to, from, round, grid, r, c);
     }
   }
 }

@@ -54,12 +54,18 @@ HWY_INLINE VF round_odd(VF v) {
 HWY_INLINE VF round_mode(VF v, isa::Round round) {
   switch (round) {
     case isa::Round::None:
-    case isa::Round::Rint: return hn::Round(v);
-    case isa::Round::Round: return round_away(v);
-    case isa::Round::Floor: return hn::Floor(v);
-    case isa::Round::Ceil: return hn::Ceil(v);
-    case isa::Round::Trunc: return hn::Trunc(v);
-    case isa::Round::Odd: return round_odd(v);
+    case isa::Round::Rint:
+      return hn::Round(v);
+    case isa::Round::Round:
+      return round_away(v);
+    case isa::Round::Floor:
+      return hn::Floor(v);
+    case isa::Round::Ceil:
+      return hn::Ceil(v);
+    case isa::Round::Trunc:
+      return hn::Trunc(v);
+    case isa::Round::Odd:
+      return round_odd(v);
   }
   return v;
 }
@@ -124,12 +130,19 @@ bool from_float(DType to, DType from, isa::Round round, const Grid& grid) {
   const bool wraps = conversion_wraps(to, from);
   const bool nearest = round == isa::Round::Rint || round == isa::Round::None;
   switch (to) {
-    case DType::F32: convert_rows_with<F32, From>(grid, Quiet()); return true;
+    case DType::F32:
+      convert_rows_with<F32, From>(grid, Quiet());
+      return true;
     case DType::F16:
       return nearest && (convert_rows_with<F16, From>(grid, Quiet()), true);
-    case DType::BF16: return nearest && (convert_rows_with<BF16, From>(grid, Quiet()), true);
-    case DType::I32: convert_rows_with<I32, From>(grid, saturated); return true;
-    case DType::U16: convert_rows_with<Small<uint16_t>, From>(grid, saturated); return true;
+    case DType::BF16:
+      return nearest && (convert_rows_with<BF16, From>(grid, Quiet()), true);
+    case DType::I32:
+      convert_rows_with<I32, From>(grid, saturated);
+      return true;
+    case DType::U16:
+      convert_rows_with<Small<uint16_t>, From>(grid, saturated);
+      return true;
     case DType::I16:
       wraps ? convert_rows_with<Wrapped<int16_t>, From>(grid, wrapped)
             : convert_rows_with<Small<int16_t>, From>(grid, saturated);
@@ -142,7 +155,8 @@ bool from_float(DType to, DType from, isa::Round round, const Grid& grid) {
       wraps ? convert_rows_with<Wrapped<uint8_t>, From>(grid, wrapped)
             : convert_rows_with<Small<uint8_t>, From>(grid, saturated);
       return true;
-    default: return false;
+    default:
+      return false;
   }
 }
 
@@ -157,9 +171,14 @@ bool from_integer(DType to, isa::Round round, const Grid& grid) {
     return false;
   }
   switch (to) {
-    case DType::F32: convert_rows_with<F32, From>(grid, FromInteger()); return true;
-    case DType::F16: convert_rows_with<F16, From>(grid, FromInteger()); return true;
-    default: return false;
+    case DType::F32:
+      convert_rows_with<F32, From>(grid, FromInteger());
+      return true;
+    case DType::F16:
+      convert_rows_with<F16, From>(grid, FromInteger());
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -167,15 +186,24 @@ bool from_integer(DType to, isa::Round round, const Grid& grid) {
 
 bool Convert(DType to, DType from, isa::Round round, const Grid& grid) {
   switch (from) {
-    case DType::F32: return from_float<F32>(to, from, round, grid);
-    case DType::F16: return from_float<F16>(to, from, round, grid);
-    case DType::BF16: return from_float<BF16>(to, from, round, grid);
-    case DType::I8: return from_integer<Small<int8_t>>(to, round, grid);
-    case DType::U8: return from_integer<Small<uint8_t>>(to, round, grid);
-    case DType::I16: return from_integer<Small<int16_t>>(to, round, grid);
-    case DType::U16: return from_integer<Small<uint16_t>>(to, round, grid);
-    case DType::I32: return from_integer<I32>(to, round, grid);
-    default: return false;
+    case DType::F32:
+      return from_float<F32>(to, from, round, grid);
+    case DType::F16:
+      return from_float<F16>(to, from, round, grid);
+    case DType::BF16:
+      return from_float<BF16>(to, from, round, grid);
+    case DType::I8:
+      return from_integer<Small<int8_t>>(to, round, grid);
+    case DType::U8:
+      return from_integer<Small<uint8_t>>(to, round, grid);
+    case DType::I16:
+      return from_integer<Small<int16_t>>(to, round, grid);
+    case DType::U16:
+      return from_integer<Small<uint16_t>>(to, round, grid);
+    case DType::I32:
+      return from_integer<I32>(to, round, grid);
+    default:
+      return false;
   }
 }
 

@@ -1,5 +1,5 @@
-// Conversion of rows of elements from one type to another, as tcvt does it and as moves and stores out of an accumulator
-// do it with rounding to nearest even.
+// Conversion of rows of elements from one type to another, as tcvt does it and as moves and stores out of an
+// accumulator do it with rounding to nearest even.
 //
 // * Rounding mode None counts as Rint. Exact conversions don't depend on the mode, so f32 to f32 is a copy.
 // * To an integer: rounded by the mode, then saturated, NaN giving 0; but six pairs wrap modulo 2^bits instead, with

@@ -22,20 +22,48 @@ void binary(const Args& args, BinaryOp op) {
 
 }  // namespace
 
-void exec_TAdd(const Args& args) { binary(args, BinaryOp::Add); }
-void exec_TSub(const Args& args) { binary(args, BinaryOp::Sub); }
-void exec_TMul(const Args& args) { binary(args, BinaryOp::Mul); }
-void exec_TDiv(const Args& args) { binary(args, BinaryOp::Div); }
-void exec_TMax(const Args& args) { binary(args, BinaryOp::Max); }
-void exec_TMin(const Args& args) { binary(args, BinaryOp::Min); }
+void exec_TAdd(const Args& args) {
+  binary(args, BinaryOp::Add);
+}
+void exec_TSub(const Args& args) {
+  binary(args, BinaryOp::Sub);
+}
+void exec_TMul(const Args& args) {
+  binary(args, BinaryOp::Mul);
+}
+void exec_TDiv(const Args& args) {
+  binary(args, BinaryOp::Div);
+}
+void exec_TMax(const Args& args) {
+  binary(args, BinaryOp::Max);
+}
+void exec_TMin(const Args& args) {
+  binary(args, BinaryOp::Min);
+}
 
-void exec_TAbs(const Args& args) { unary(args, UnaryOp::Abs); }
-void exec_TNeg(const Args& args) { unary(args, UnaryOp::Neg); }
-void exec_TExp(const Args& args) { unary(args, UnaryOp::Exp); }
-void exec_TLog(const Args& args) { unary(args, UnaryOp::Log); }
-void exec_TSqrt(const Args& args) { unary(args, UnaryOp::Sqrt); }
-void exec_TRsqrt(const Args& args) { unary(args, UnaryOp::Rsqrt); }
-void exec_TRecip(const Args& args) { unary(args, UnaryOp::Recip); }
-void exec_TRelu(const Args& args) { unary(args, UnaryOp::Relu); }
+void exec_TAbs(const Args& args) {
+  unary(args, UnaryOp::Abs);
+}
+void exec_TNeg(const Args& args) {
+  unary(args, UnaryOp::Neg);
+}
+void exec_TExp(const Args& args) {
+  unary(args, UnaryOp::Exp);
+}
+void exec_TLog(const Args& args) {
+  unary(args, UnaryOp::Log);
+}
+void exec_TSqrt(const Args& args) {
+  unary(args, UnaryOp::Sqrt);
+}
+void exec_TRsqrt(const Args& args) {
+  unary(args, UnaryOp::Rsqrt);
+}
+void exec_TRecip(const Args& args) {
+  unary(args, UnaryOp::Recip);
+}
+void exec_TRelu(const Args& args) {
+  unary(args, UnaryOp::Relu);
+}
 
 }  // namespace pto::sem

@@ -1,5 +1,5 @@
-// One function an instruction, declared from the instruction table: a row of isa.def without a definition in this folder
-// is a link error. `execute` (execute.cc) calls them through an array in table order.
+// One function an instruction, declared from the instruction table: a row of isa.def without a definition in this
+// folder is a link error. `execute` (execute.cc) calls them through an array in table order.
 #pragma once
 
 #include "src/sem/sem.h"

@@ -14,7 +14,9 @@ constexpr std::array<Execute, isa::kOpcodeCount> kExecute = {
 
 }  // namespace
 
-void execute(isa::Opcode opcode, const Args& args) { kExecute[static_cast<size_t>(opcode)](args); }
+void execute(isa::Opcode opcode, const Args& args) {
+  kExecute[static_cast<size_t>(opcode)](args);
+}
 
 // Synchronisation orders instructions; it computes nothing.
 void exec_SetFlag(const Args&) {}

@@ -11,7 +11,8 @@ namespace {
 
 enum class Along : uint8_t { Rows, Cols };  // the expanded operand has one column, or one row
 
-// The repeated operand has one valid column (row); a tile of which only one is valid repeats too, which changes nothing.
+// The repeated operand has one valid column (row); a tile of which only one is valid repeats too, which changes
+// nothing.
 bool repeats(const TileView& tile, Along along) {
   return along == Along::Rows ? tile.desc.cols == 1 || tile.valid.cols == 1
                               : tile.desc.rows == 1 || tile.valid.rows == 1;
@@ -71,19 +72,47 @@ void exec_TColExpand(const Args& args) {
   copy_region(surface_of(args.tiles[0]), from, domain.rows, std::min(domain.cols, src.desc.cols));
 }
 
-void exec_TRowExpandAdd(const Args& args) { expand_binary(args, BinaryOp::Add, Along::Rows); }
-void exec_TRowExpandSub(const Args& args) { expand_binary(args, BinaryOp::Sub, Along::Rows); }
-void exec_TRowExpandMul(const Args& args) { expand_binary(args, BinaryOp::Mul, Along::Rows); }
-void exec_TRowExpandDiv(const Args& args) { expand_binary(args, BinaryOp::Div, Along::Rows); }
-void exec_TRowExpandMax(const Args& args) { expand_binary(args, BinaryOp::Max, Along::Rows); }
-void exec_TRowExpandMin(const Args& args) { expand_binary(args, BinaryOp::Min, Along::Rows); }
-void exec_TRowExpandExpDif(const Args& args) { expand_binary(args, BinaryOp::ExpDif, Along::Rows); }
-void exec_TColExpandAdd(const Args& args) { expand_binary(args, BinaryOp::Add, Along::Cols); }
-void exec_TColExpandSub(const Args& args) { expand_binary(args, BinaryOp::Sub, Along::Cols); }
-void exec_TColExpandMul(const Args& args) { expand_binary(args, BinaryOp::Mul, Along::Cols); }
-void exec_TColExpandDiv(const Args& args) { expand_binary(args, BinaryOp::Div, Along::Cols); }
-void exec_TColExpandMax(const Args& args) { expand_binary(args, BinaryOp::Max, Along::Cols); }
-void exec_TColExpandMin(const Args& args) { expand_binary(args, BinaryOp::Min, Along::Cols); }
-void exec_TColExpandExpDif(const Args& args) { expand_binary(args, BinaryOp::ExpDif, Along::Cols); }
+void exec_TRowExpandAdd(const Args& args) {
+  expand_binary(args, BinaryOp::Add, Along::Rows);
+}
+void exec_TRowExpandSub(const Args& args) {
+  expand_binary(args, BinaryOp::Sub, Along::Rows);
+}
+void exec_TRowExpandMul(const Args& args) {
+  expand_binary(args, BinaryOp::Mul, Along::Rows);
+}
+void exec_TRowExpandDiv(const Args& args) {
+  expand_binary(args, BinaryOp::Div, Along::Rows);
+}
+void exec_TRowExpandMax(const Args& args) {
+  expand_binary(args, BinaryOp::Max, Along::Rows);
+}
+void exec_TRowExpandMin(const Args& args) {
+  expand_binary(args, BinaryOp::Min, Along::Rows);
+}
+void exec_TRowExpandExpDif(const Args& args) {
+  expand_binary(args, BinaryOp::ExpDif, Along::Rows);
+}
+void exec_TColExpandAdd(const Args& args) {
+  expand_binary(args, BinaryOp::Add, Along::Cols);
+}
+void exec_TColExpandSub(const Args& args) {
+  expand_binary(args, BinaryOp::Sub, Along::Cols);
+}
+void exec_TColExpandMul(const Args& args) {
+  expand_binary(args, BinaryOp::Mul, Along::Cols);
+}
+void exec_TColExpandDiv(const Args& args) {
+  expand_binary(args, BinaryOp::Div, Along::Cols);
+}
+void exec_TColExpandMax(const Args& args) {
+  expand_binary(args, BinaryOp::Max, Along::Cols);
+}
+void exec_TColExpandMin(const Args& args) {
+  expand_binary(args, BinaryOp::Min, Along::Cols);
+}
+void exec_TColExpandExpDif(const Args& args) {
+  expand_binary(args, BinaryOp::ExpDif, Along::Cols);
+}
 
 }  // namespace pto::sem

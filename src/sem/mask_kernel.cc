@@ -96,12 +96,18 @@ void compare_type(isa::Cmp cmp, const Grid& grid) {
   Grid swapped = grid;
   std::swap(swapped.a, swapped.b);
   switch (cmp) {
-    case isa::Cmp::Eq: return compare_rows<C>(grid, Equal());
-    case isa::Cmp::Ne: return compare_rows<C>(grid, NotEqual());
-    case isa::Cmp::Lt: return compare_rows<C>(grid, Less());
-    case isa::Cmp::Le: return compare_rows<C>(grid, LessEqual());
-    case isa::Cmp::Gt: return compare_rows<C>(swapped, Less());
-    case isa::Cmp::Ge: return compare_rows<C>(swapped, LessEqual());
+    case isa::Cmp::Eq:
+      return compare_rows<C>(grid, Equal());
+    case isa::Cmp::Ne:
+      return compare_rows<C>(grid, NotEqual());
+    case isa::Cmp::Lt:
+      return compare_rows<C>(grid, Less());
+    case isa::Cmp::Le:
+      return compare_rows<C>(grid, LessEqual());
+    case isa::Cmp::Gt:
+      return compare_rows<C>(swapped, Less());
+    case isa::Cmp::Ge:
+      return compare_rows<C>(swapped, LessEqual());
   }
 }
 
@@ -139,29 +145,46 @@ void select_rows(const Rows& mask, const Grid& grid) {
 
 void Compare(isa::Cmp cmp, DType type, const Grid& grid) {
   switch (type) {
-    case DType::F32: return compare_type<F32>(cmp, grid);
-    case DType::F16: return compare_type<F16>(cmp, grid);
-    case DType::BF16: return compare_type<BF16>(cmp, grid);
-    case DType::I8: return compare_type<Codec<int8_t>>(cmp, grid);
+    case DType::F32:
+      return compare_type<F32>(cmp, grid);
+    case DType::F16:
+      return compare_type<F16>(cmp, grid);
+    case DType::BF16:
+      return compare_type<BF16>(cmp, grid);
+    case DType::I8:
+      return compare_type<Codec<int8_t>>(cmp, grid);
     case DType::Bool:
-    case DType::U8: return compare_type<Codec<uint8_t>>(cmp, grid);
-    case DType::I16: return compare_type<Codec<int16_t>>(cmp, grid);
-    case DType::U16: return compare_type<Codec<uint16_t>>(cmp, grid);
-    case DType::I32: return compare_type<Codec<int32_t>>(cmp, grid);
-    case DType::U32: return compare_type<Codec<uint32_t>>(cmp, grid);
-    case DType::I64: return compare_type<Codec<int64_t>>(cmp, grid);
-    case DType::U64: return compare_type<Codec<uint64_t>>(cmp, grid);
-    default: return;
+    case DType::U8:
+      return compare_type<Codec<uint8_t>>(cmp, grid);
+    case DType::I16:
+      return compare_type<Codec<int16_t>>(cmp, grid);
+    case DType::U16:
+      return compare_type<Codec<uint16_t>>(cmp, grid);
+    case DType::I32:
+      return compare_type<Codec<int32_t>>(cmp, grid);
+    case DType::U32:
+      return compare_type<Codec<uint32_t>>(cmp, grid);
+    case DType::I64:
+      return compare_type<Codec<int64_t>>(cmp, grid);
+    case DType::U64:
+      return compare_type<Codec<uint64_t>>(cmp, grid);
+    default:
+      return;
   }
 }
 
 void Select(int64_t element_bytes, const Rows& mask, const Grid& grid) {
   switch (element_bytes) {
-    case 1: return select_rows<uint8_t>(mask, grid);
-    case 2: return select_rows<uint16_t>(mask, grid);
-    case 4: return select_rows<uint32_t>(mask, grid);
-    case 8: return select_rows<uint64_t>(mask, grid);
-    default: return;
+    case 1:
+      return select_rows<uint8_t>(mask, grid);
+    case 2:
+      return select_rows<uint16_t>(mask, grid);
+    case 4:
+      return select_rows<uint32_t>(mask, grid);
+    case 8:
+      return select_rows<uint64_t>(mask, grid);
+    default:
+      return;
   }
 }
 
@@ -172,7 +195,9 @@ HWY_AFTER_NAMESPACE();
 namespace pto::sem {
 HWY_EXPORT(Compare);
 HWY_EXPORT(Select);
-void compare_kernel(isa::Cmp cmp, DType type, const Grid& grid) { HWY_DYNAMIC_DISPATCH(Compare)(cmp, type, grid); }
+void compare_kernel(isa::Cmp cmp, DType type, const Grid& grid) {
+  HWY_DYNAMIC_DISPATCH(Compare)(cmp, type, grid);
+}
 void select_kernel(int64_t element_bytes, const Rows& mask, const Grid& grid) {
   HWY_DYNAMIC_DISPATCH(Select)(element_bytes, mask, grid);
 }

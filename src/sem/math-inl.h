@@ -13,7 +13,9 @@ HWY_BEFORE_NAMESPACE();
 namespace pto::sem::HWY_NAMESPACE {
 
 // x * scale + offset, rounded twice.
-HWY_INLINE VF step(VF x, VF scale, float offset) { return hn::Add(hn::Mul(x, scale), hn::Set(DF(), offset)); }
+HWY_INLINE VF step(VF x, VF scale, float offset) {
+  return hn::Add(hn::Mul(x, scale), hn::Set(DF(), offset));
+}
 
 // 2^n as a float, for n in the range of normal numbers.
 HWY_INLINE VF power_of_two(hn::Vec<DI> n) {

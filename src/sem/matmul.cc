@@ -1,6 +1,6 @@
 // Matrix products. Floats: every product is rounded to f32 and added in ascending k to what the sum starts from: the
-// accumulator, the bias, or +0. Integers: modulo 2^32. Both operands are packed into panels (kernels.h) from their boxes;
-// other layouts, and types without a vectorised form, are packed element by element.
+// accumulator, the bias, or +0. Integers: modulo 2^32. Both operands are packed into panels (kernels.h) from their
+// boxes; other layouts, and types without a vectorised form, are packed element by element.
 #include <algorithm>
 #include <cstring>
 
@@ -85,10 +85,10 @@ const std::byte* pack(const Source& source, int64_t count, int64_t k, bool integ
   return packed;
 }
 
-// Are all products exact in f32, so that fused multiply-add changes nothing? f16: always (22 bits, exponents -48 to 31).
-// Types of 8 bits too. bf16: if no product of two elements leaves the range of f32; 16 bits always fit.
-bool products_are_exact(DType type, DType right_type, const std::byte* left, int64_t left_bytes,
-                        const std::byte* right, int64_t right_bytes) {
+// Are all products exact in f32, so that fused multiply-add changes nothing? f16: always (22 bits, exponents -48 to
+// 31). Types of 8 bits too. bf16: if no product of two elements leaves the range of f32; 16 bits always fit.
+bool products_are_exact(DType type, DType right_type, const std::byte* left, int64_t left_bytes, const std::byte* right,
+                        int64_t right_bytes) {
   if (bit_width(type) != bit_width(right_type) || (type == DType::BF16) != (right_type == DType::BF16)) {
     return false;
   }
@@ -208,8 +208,14 @@ void matmul(const Args& args, Start start) {
 
 }  // namespace
 
-void exec_TMatMul(const Args& args) { matmul(args, Start::Zero); }
-void exec_TMatMulAcc(const Args& args) { matmul(args, Start::Accumulator); }
-void exec_TMatMulBias(const Args& args) { matmul(args, Start::Bias); }
+void exec_TMatMul(const Args& args) {
+  matmul(args, Start::Zero);
+}
+void exec_TMatMulAcc(const Args& args) {
+  matmul(args, Start::Accumulator);
+}
+void exec_TMatMulBias(const Args& args) {
+  matmul(args, Start::Bias);
+}
 
 }  // namespace pto::sem

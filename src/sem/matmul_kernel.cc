@@ -66,7 +66,9 @@ struct PairProduct {
     return hn::Add(sum, hn::Add(low, high));
 #endif
   }
-  static HWY_INLINE V finish(V v) { return v; }
+  static HWY_INLINE V finish(V v) {
+    return v;
+  }
 };
 
 // One operand column vector of a step: pointers to its first element in a panel, the start values and the destination.
@@ -121,14 +123,22 @@ template <class P, int64_t N>
 void multiply_rows(int64_t rows, const typename P::T* left, int64_t k, const Column<typename P::T>* columns,
                    int64_t init_stride) {
   switch (rows) {
-    case 1: return multiply_step<P, 1, N>(left, k, columns, init_stride);
-    case 2: return multiply_step<P, 2, N>(left, k, columns, init_stride);
-    case 3: return multiply_step<P, 3, N>(left, k, columns, init_stride);
-    case 4: return multiply_step<P, 4, N>(left, k, columns, init_stride);
-    case 5: return multiply_step<P, 5, N>(left, k, columns, init_stride);
-    case 6: return multiply_step<P, 6, N>(left, k, columns, init_stride);
-    case 7: return multiply_step<P, 7, N>(left, k, columns, init_stride);
-    default: return multiply_step<P, 8, N>(left, k, columns, init_stride);
+    case 1:
+      return multiply_step<P, 1, N>(left, k, columns, init_stride);
+    case 2:
+      return multiply_step<P, 2, N>(left, k, columns, init_stride);
+    case 3:
+      return multiply_step<P, 3, N>(left, k, columns, init_stride);
+    case 4:
+      return multiply_step<P, 4, N>(left, k, columns, init_stride);
+    case 5:
+      return multiply_step<P, 5, N>(left, k, columns, init_stride);
+    case 6:
+      return multiply_step<P, 6, N>(left, k, columns, init_stride);
+    case 7:
+      return multiply_step<P, 7, N>(left, k, columns, init_stride);
+    default:
+      return multiply_step<P, 8, N>(left, k, columns, init_stride);
   }
 }
 
@@ -192,6 +202,8 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace pto::sem {
 HWY_EXPORT(MultiplyPanels);
-void matmul_kernel(const PanelProduct& product) { HWY_DYNAMIC_DISPATCH(MultiplyPanels)(product); }
+void matmul_kernel(const PanelProduct& product) {
+  HWY_DYNAMIC_DISPATCH(MultiplyPanels)(product);
+}
 }  // namespace pto::sem
 #endif

@@ -1,5 +1,5 @@
-// Data movement: between global memory and tiles, and between tiles. Layouts are converted on the way, and element types
-// where they differ (out of an accumulator, to a bias): see convert_rows.h.
+// Data movement: between global memory and tiles, and between tiles. Layouts are converted on the way, and element
+// types where they differ (out of an accumulator, to a bias): see convert_rows.h.
 #include <algorithm>
 
 #include "src/sem/exec.h"

@@ -33,8 +33,8 @@ HWY_INLINE void transpose_tile(T* dst, int64_t, const T* src, int64_t) {
 template <class T>
 inline constexpr int64_t kTile = 16 / sizeof(T);
 
-// One step interleaves row i with row i + n / 2. It moves the highest bit of an element's row number to the bottom of its
-// column number; after log2(n) of them rows and columns have changed places.
+// One step interleaves row i with row i + n / 2. It moves the highest bit of an element's row number to the bottom of
+// its column number; after log2(n) of them rows and columns have changed places.
 template <class V, size_t n>
 HWY_INLINE void interleave_step(V (&rows)[n]) {
   V mixed[n];
@@ -164,21 +164,31 @@ ExponentRange FindExponents(const std::byte* panels, int64_t count) {
 void TransposeBlock(int64_t element_bytes, std::byte* dst, int64_t dst_pitch, const std::byte* src, int64_t src_pitch,
                     int64_t rows, int64_t cols) {
   switch (element_bytes) {
-    case 1: return transpose<uint8_t>(dst, dst_pitch, src, src_pitch, rows, cols);
-    case 2: return transpose<uint16_t>(dst, dst_pitch, src, src_pitch, rows, cols);
-    case 4: return transpose<uint32_t>(dst, dst_pitch, src, src_pitch, rows, cols);
-    case 8: return transpose<uint64_t>(dst, dst_pitch, src, src_pitch, rows, cols);
-    default: return;
+    case 1:
+      return transpose<uint8_t>(dst, dst_pitch, src, src_pitch, rows, cols);
+    case 2:
+      return transpose<uint16_t>(dst, dst_pitch, src, src_pitch, rows, cols);
+    case 4:
+      return transpose<uint32_t>(dst, dst_pitch, src, src_pitch, rows, cols);
+    case 8:
+      return transpose<uint64_t>(dst, dst_pitch, src, src_pitch, rows, cols);
+    default:
+      return;
   }
 }
 
 void Pack(DType type, std::byte* panel, const std::byte* boxes, int64_t box_stride, int64_t k) {
   switch (type) {
-    case DType::F32: return pack_float<F32>(reinterpret_cast<float*>(panel), boxes, box_stride, k);
-    case DType::F16: return pack_float<F16>(reinterpret_cast<float*>(panel), boxes, box_stride, k);
-    case DType::BF16: return pack_float<BF16>(reinterpret_cast<float*>(panel), boxes, box_stride, k);
-    case DType::I8: return pack_i8(reinterpret_cast<int16_t*>(panel), boxes, box_stride, k);
-    default: return;
+    case DType::F32:
+      return pack_float<F32>(reinterpret_cast<float*>(panel), boxes, box_stride, k);
+    case DType::F16:
+      return pack_float<F16>(reinterpret_cast<float*>(panel), boxes, box_stride, k);
+    case DType::BF16:
+      return pack_float<BF16>(reinterpret_cast<float*>(panel), boxes, box_stride, k);
+    case DType::I8:
+      return pack_i8(reinterpret_cast<int16_t*>(panel), boxes, box_stride, k);
+    default:
+      return;
   }
 }
 
@@ -193,8 +203,8 @@ HWY_EXPORT(FindExponents);
 ExponentRange exponent_range_kernel(const std::byte* panels, int64_t count) {
   return HWY_DYNAMIC_DISPATCH(FindExponents)(panels, count);
 }
-void transpose_kernel(int64_t element_bytes, std::byte* dst, int64_t dst_pitch, const std::byte* src,
-                      int64_t src_pitch, int64_t rows, int64_t cols) {
+void transpose_kernel(int64_t element_bytes, std::byte* dst, int64_t dst_pitch, const std::byte* src, int64_t src_pitch,
+                      int64_t rows, int64_t cols) {
   HWY_DYNAMIC_DISPATCH(TransposeBlock)(element_bytes, dst, dst_pitch, src, src_pitch, rows, cols);
 }
 void pack_kernel(DType type, std::byte* panel, const std::byte* boxes, int64_t box_stride, int64_t k) {

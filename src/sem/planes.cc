@@ -5,8 +5,12 @@
 namespace pto::sem {
 namespace {
 
-bool is_linear(const Surface& surface) { return surface.row.box == 0 && surface.col.box == 0; }
-bool is_unit_or_repeated(int64_t stride) { return stride == 0 || stride == 1; }
+bool is_linear(const Surface& surface) {
+  return surface.row.box == 0 && surface.col.box == 0;
+}
+bool is_unit_or_repeated(int64_t stride) {
+  return stride == 0 || stride == 1;
+}
 
 // Copies the part of the plane that the domain reads into dense scratch memory; with `copy` false only makes room.
 void stage(Plane& plane, Valid domain, Slot slot, bool copy) {
@@ -38,9 +42,9 @@ bool rows_are_runs(std::span<const Plane> planes) {
                      [](const Plane& plane) { return is_unit_or_repeated(plane.col_stride); });
 }
 bool cols_are_runs(std::span<const Plane> planes, bool has_dst) {
-  return (!has_dst || planes[0].row_stride == 1) &&
-         std::all_of(planes.begin(), planes.end(),
-                     [](const Plane& plane) { return is_unit_or_repeated(plane.row_stride); });
+  return (!has_dst || planes[0].row_stride == 1) && std::all_of(planes.begin(), planes.end(), [](const Plane& plane) {
+           return is_unit_or_repeated(plane.row_stride);
+         });
 }
 
 bool is_one_run(const Plane& plane, Valid domain) {
@@ -86,9 +90,9 @@ PlaneGrid make_grid(Valid domain, std::span<Plane> planes, Orientation orientati
       stage(planes[i], domain, kSlots[i], !(has_dst && i == 0));
     }
   }
-  const bool one_run = orientation == Orientation::Free &&
-                       std::all_of(planes.begin(), planes.end(),
-                                   [&](const Plane& plane) { return is_one_run(plane, domain); });
+  const bool one_run =
+      orientation == Orientation::Free &&
+      std::all_of(planes.begin(), planes.end(), [&](const Plane& plane) { return is_one_run(plane, domain); });
   if (one_run) {
     domain = {1, domain.rows * domain.cols};
   }

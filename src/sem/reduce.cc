@@ -1,5 +1,5 @@
-// Reductions. A row reduction writes column 0 of its destination, a column reduction row 0. The order of sums is written
-// down in reduce_kernel.cc.
+// Reductions. A row reduction writes column 0 of its destination, a column reduction row 0. The order of sums is
+// written down in reduce_kernel.cc.
 #include <algorithm>
 #include <cstring>
 
@@ -11,7 +11,9 @@ namespace pto::sem {
 namespace {
 
 // What a reduction computes in: f32 for floats. Integers wrap, so the destination's type serves for all of them.
-DType accumulator(DType src, DType dst) { return is_float(src) ? DType::F32 : dst; }
+DType accumulator(DType src, DType dst) {
+  return is_float(src) ? DType::F32 : dst;
+}
 
 // The source as rows; integers in the accumulator's type.
 Grid source_rows(const TileView& src, Valid domain, DType acc) {
@@ -56,11 +58,23 @@ void col_reduce(const Args& args, ReduceOp op) {
 
 }  // namespace
 
-void exec_TRowSum(const Args& args) { row_reduce(args, ReduceOp::Sum); }
-void exec_TRowMax(const Args& args) { row_reduce(args, ReduceOp::Max); }
-void exec_TRowMin(const Args& args) { row_reduce(args, ReduceOp::Min); }
-void exec_TColSum(const Args& args) { col_reduce(args, ReduceOp::Sum); }
-void exec_TColMax(const Args& args) { col_reduce(args, ReduceOp::Max); }
-void exec_TColMin(const Args& args) { col_reduce(args, ReduceOp::Min); }
+void exec_TRowSum(const Args& args) {
+  row_reduce(args, ReduceOp::Sum);
+}
+void exec_TRowMax(const Args& args) {
+  row_reduce(args, ReduceOp::Max);
+}
+void exec_TRowMin(const Args& args) {
+  row_reduce(args, ReduceOp::Min);
+}
+void exec_TColSum(const Args& args) {
+  col_reduce(args, ReduceOp::Sum);
+}
+void exec_TColMax(const Args& args) {
+  col_reduce(args, ReduceOp::Max);
+}
+void exec_TColMin(const Args& args) {
+  col_reduce(args, ReduceOp::Min);
+}
 
 }  // namespace pto::sem

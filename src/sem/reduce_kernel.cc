@@ -1,10 +1,14 @@
 // Reductions of rows and of columns.
 //
-// The sum of a row of floats has one order at every SIMD level: sixteen partial sums in f32 that start from +0, partial j
-// taking columns j, j + 16, j + 32 and so on; then partial j and j + 8 are added, j and j + 4, j and j + 2, j and j + 1.
-// The sum of a column of floats starts from +0 in f32 and takes the rows in ascending order. Both are rounded once, to the
-// destination's element type. Sums of integers wrap; maxima and minima don't depend on the order: any NaN gives NaN, and
-// -0 is less than +0. Of nothing, the sum is +0, the maximum -infinity or the smallest integer, the minimum the reverse.
+// The sum of a row of floats has one order at every SIMD level: sixteen partial sums in f32 that start from +0, where
+// partial sum j takes the columns j, j + 16, j + 32 and so on; then halves are added to halves: j and j + 8, j and j + 4,
+// j and j + 2, 0 and 1. The sum of a column of floats starts from +0 in f32 and takes the rows in ascending order. Both
+// are rounded once, to the destination's element type. Sums of integers wrap. Maxima and minima don't depend on the
+// order: any NaN gives NaN, and -0 is less than +0. Of nothing, the sum is +0, the maximum -infinity or the smallest
+// integer, the minimum the reverse.
+#include <cmath>
+#include <limits>
+
 #include "src/sem/kernels.h"
 #include "src/sem/simd_targets.h"
 
@@ -12,9 +16,6 @@
 #define HWY_TARGET_INCLUDE "src/sem/reduce_kernel.cc"
 #include "hwy/foreach_target.h"
 #include "src/sem/simd-inl.h"
-
-#include <cmath>
-#include <limits>
 
 HWY_BEFORE_NAMESPACE();
 namespace pto::sem::HWY_NAMESPACE {
@@ -33,9 +34,9 @@ template <class C, bool kMax>
 struct Extreme {
   using V = typename C::V;
   using T = hn::TFromV<V>;
-  static constexpr T kStart =
-      C::kFloat ? (kMax ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::infinity())
-                : (kMax ? std::numeric_limits<T>::lowest() : std::numeric_limits<T>::max());
+  static constexpr T kStart = C::kFloat
+                                  ? (kMax ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::infinity())
+                                  : (kMax ? std::numeric_limits<T>::lowest() : std::numeric_limits<T>::max());
   static HWY_INLINE V start() { return hn::Set(typename C::D(), kStart); }
   static HWY_INLINE V combine(V a, V b) {
     if constexpr (C::kFloat) {
@@ -46,7 +47,8 @@ struct Extreme {
   }
 };
 
-// kVectors vectors hold the partial results of consecutive columns, so that the order is that of kVectors * Lanes lanes.
+// kVectors vectors hold the partial results of consecutive columns, so that the order is that of kVectors * Lanes
+// lanes.
 template <class C, class Op, size_t kVectors>
 struct Partials {
   using V = typename C::V;
@@ -196,18 +198,24 @@ void col_reduce(const Grid& grid) {
 template <class C>
 void row_reduce_op(ReduceOp op, const Grid& grid, std::byte* results) {
   switch (op) {
-    case ReduceOp::Sum: return row_reduce<C, Sum<C>>(grid, results);
-    case ReduceOp::Max: return row_reduce<C, Extreme<C, true>>(grid, results);
-    case ReduceOp::Min: return row_reduce<C, Extreme<C, false>>(grid, results);
+    case ReduceOp::Sum:
+      return row_reduce<C, Sum<C>>(grid, results);
+    case ReduceOp::Max:
+      return row_reduce<C, Extreme<C, true>>(grid, results);
+    case ReduceOp::Min:
+      return row_reduce<C, Extreme<C, false>>(grid, results);
   }
 }
 
 template <class C>
 void col_reduce_op(ReduceOp op, const Grid& grid) {
   switch (op) {
-    case ReduceOp::Sum: return col_reduce<C, Sum<C>>(grid);
-    case ReduceOp::Max: return col_reduce<C, Extreme<C, true>>(grid);
-    case ReduceOp::Min: return col_reduce<C, Extreme<C, false>>(grid);
+    case ReduceOp::Sum:
+      return col_reduce<C, Sum<C>>(grid);
+    case ReduceOp::Max:
+      return col_reduce<C, Extreme<C, true>>(grid);
+    case ReduceOp::Min:
+      return col_reduce<C, Extreme<C, false>>(grid);
   }
 }
 
@@ -215,35 +223,59 @@ void col_reduce_op(ReduceOp op, const Grid& grid) {
 
 void RowReduce(ReduceOp op, DType type, const Grid& grid, std::byte* results) {
   switch (type) {
-    case DType::F32: return row_reduce_op<F32>(op, grid, results);
-    case DType::F16: return row_reduce_op<F16>(op, grid, results);
-    case DType::BF16: return row_reduce_op<BF16>(op, grid, results);
-    case DType::I8: return row_reduce_op<Codec<int8_t>>(op, grid, results);
-    case DType::U8: return row_reduce_op<Codec<uint8_t>>(op, grid, results);
-    case DType::I16: return row_reduce_op<Codec<int16_t>>(op, grid, results);
-    case DType::U16: return row_reduce_op<Codec<uint16_t>>(op, grid, results);
-    case DType::I32: return row_reduce_op<Codec<int32_t>>(op, grid, results);
-    case DType::U32: return row_reduce_op<Codec<uint32_t>>(op, grid, results);
-    case DType::I64: return row_reduce_op<Codec<int64_t>>(op, grid, results);
-    case DType::U64: return row_reduce_op<Codec<uint64_t>>(op, grid, results);
-    default: return;
+    case DType::F32:
+      return row_reduce_op<F32>(op, grid, results);
+    case DType::F16:
+      return row_reduce_op<F16>(op, grid, results);
+    case DType::BF16:
+      return row_reduce_op<BF16>(op, grid, results);
+    case DType::I8:
+      return row_reduce_op<Codec<int8_t>>(op, grid, results);
+    case DType::U8:
+      return row_reduce_op<Codec<uint8_t>>(op, grid, results);
+    case DType::I16:
+      return row_reduce_op<Codec<int16_t>>(op, grid, results);
+    case DType::U16:
+      return row_reduce_op<Codec<uint16_t>>(op, grid, results);
+    case DType::I32:
+      return row_reduce_op<Codec<int32_t>>(op, grid, results);
+    case DType::U32:
+      return row_reduce_op<Codec<uint32_t>>(op, grid, results);
+    case DType::I64:
+      return row_reduce_op<Codec<int64_t>>(op, grid, results);
+    case DType::U64:
+      return row_reduce_op<Codec<uint64_t>>(op, grid, results);
+    default:
+      return;
   }
 }
 
 void ColReduce(ReduceOp op, DType type, const Grid& grid) {
   switch (type) {
-    case DType::F32: return col_reduce_op<F32>(op, grid);
-    case DType::F16: return col_reduce_op<F16>(op, grid);
-    case DType::BF16: return col_reduce_op<BF16>(op, grid);
-    case DType::I8: return col_reduce_op<Codec<int8_t>>(op, grid);
-    case DType::U8: return col_reduce_op<Codec<uint8_t>>(op, grid);
-    case DType::I16: return col_reduce_op<Codec<int16_t>>(op, grid);
-    case DType::U16: return col_reduce_op<Codec<uint16_t>>(op, grid);
-    case DType::I32: return col_reduce_op<Codec<int32_t>>(op, grid);
-    case DType::U32: return col_reduce_op<Codec<uint32_t>>(op, grid);
-    case DType::I64: return col_reduce_op<Codec<int64_t>>(op, grid);
-    case DType::U64: return col_reduce_op<Codec<uint64_t>>(op, grid);
-    default: return;
+    case DType::F32:
+      return col_reduce_op<F32>(op, grid);
+    case DType::F16:
+      return col_reduce_op<F16>(op, grid);
+    case DType::BF16:
+      return col_reduce_op<BF16>(op, grid);
+    case DType::I8:
+      return col_reduce_op<Codec<int8_t>>(op, grid);
+    case DType::U8:
+      return col_reduce_op<Codec<uint8_t>>(op, grid);
+    case DType::I16:
+      return col_reduce_op<Codec<int16_t>>(op, grid);
+    case DType::U16:
+      return col_reduce_op<Codec<uint16_t>>(op, grid);
+    case DType::I32:
+      return col_reduce_op<Codec<int32_t>>(op, grid);
+    case DType::U32:
+      return col_reduce_op<Codec<uint32_t>>(op, grid);
+    case DType::I64:
+      return col_reduce_op<Codec<int64_t>>(op, grid);
+    case DType::U64:
+      return col_reduce_op<Codec<uint64_t>>(op, grid);
+    default:
+      return;
   }
 }
 

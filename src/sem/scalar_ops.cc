@@ -24,13 +24,29 @@ void with_scalar(const Args& args, BinaryOp op, ScalarSide side) {
 
 }  // namespace
 
-void exec_TAdds(const Args& args) { with_scalar(args, BinaryOp::Add, ScalarSide::Right); }
-void exec_TSubs(const Args& args) { with_scalar(args, BinaryOp::Sub, ScalarSide::Right); }
-void exec_TMuls(const Args& args) { with_scalar(args, BinaryOp::Mul, ScalarSide::Right); }
-void exec_TDivs(const Args& args) { with_scalar(args, BinaryOp::Div, ScalarSide::Right); }
-void exec_TMaxs(const Args& args) { with_scalar(args, BinaryOp::Max, ScalarSide::Right); }
-void exec_TMins(const Args& args) { with_scalar(args, BinaryOp::Min, ScalarSide::Right); }
-void exec_TRsubs(const Args& args) { with_scalar(args, BinaryOp::Sub, ScalarSide::Left); }
-void exec_TRdivs(const Args& args) { with_scalar(args, BinaryOp::Div, ScalarSide::Left); }
+void exec_TAdds(const Args& args) {
+  with_scalar(args, BinaryOp::Add, ScalarSide::Right);
+}
+void exec_TSubs(const Args& args) {
+  with_scalar(args, BinaryOp::Sub, ScalarSide::Right);
+}
+void exec_TMuls(const Args& args) {
+  with_scalar(args, BinaryOp::Mul, ScalarSide::Right);
+}
+void exec_TDivs(const Args& args) {
+  with_scalar(args, BinaryOp::Div, ScalarSide::Right);
+}
+void exec_TMaxs(const Args& args) {
+  with_scalar(args, BinaryOp::Max, ScalarSide::Right);
+}
+void exec_TMins(const Args& args) {
+  with_scalar(args, BinaryOp::Min, ScalarSide::Right);
+}
+void exec_TRsubs(const Args& args) {
+  with_scalar(args, BinaryOp::Sub, ScalarSide::Left);
+}
+void exec_TRdivs(const Args& args) {
+  with_scalar(args, BinaryOp::Div, ScalarSide::Left);
+}
 
 }  // namespace pto::sem

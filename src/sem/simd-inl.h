@@ -13,7 +13,8 @@
 #include "hwy/highway.h"
 #include "src/sem/kernels.h"
 
-// F16C comes with AVX2. Its results differ from the integer code below in NaN payloads only, and those are made canonical.
+// F16C comes with AVX2. Its results differ from the integer code below in NaN payloads only, and those are made
+// canonical.
 #undef PTO_NATIVE_F16
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2 && !defined(HWY_DISABLE_F16C)
 #define PTO_NATIVE_F16 1
@@ -52,7 +53,9 @@ HWY_INLINE VF float_min(VF a, VF b) {
 // The low halves of 32-bit lanes.
 using DH = hn::Rebind<uint16_t, DF>;
 using VH = hn::Vec<DH>;
-HWY_INLINE VH narrow(VU v) { return hn::DemoteTo(DH(), hn::BitCast(DI(), v)); }
+HWY_INLINE VH narrow(VU v) {
+  return hn::DemoteTo(DH(), hn::BitCast(DI(), v));
+}
 
 HWY_INLINE VF promote_f16(VH h) {
   const DF d;
@@ -97,7 +100,9 @@ HWY_INLINE VH demote_f16(VF v) {
 #endif
 }
 
-HWY_INLINE VF promote_bf16(VH h) { return hn::BitCast(DF(), hn::ShiftLeft<16>(hn::PromoteTo(DU(), h))); }
+HWY_INLINE VF promote_bf16(VH h) {
+  return hn::BitCast(DF(), hn::ShiftLeft<16>(hn::PromoteTo(DU(), h)));
+}
 
 HWY_INLINE VH demote_bf16(VF v) {  // `v` has no NaN but the canonical one, which keeps its bits here
   const DU du;

@@ -208,11 +208,16 @@ void fill_region(const Surface& dst, int64_t rows, int64_t cols, uint64_t bits) 
     const int64_t row = dst.row.stride;
     const int64_t col = dst.col.stride;
     switch (bit_width(dst.dtype)) {
-      case 8: return fill_block<uint8_t>(data, row, col, block_rows, block_cols, bits);
-      case 16: return fill_block<uint16_t>(data, row, col, block_rows, block_cols, bits);
-      case 32: return fill_block<uint32_t>(data, row, col, block_rows, block_cols, bits);
-      case 64: return fill_block<uint64_t>(data, row, col, block_rows, block_cols, bits);
-      default: return;
+      case 8:
+        return fill_block<uint8_t>(data, row, col, block_rows, block_cols, bits);
+      case 16:
+        return fill_block<uint16_t>(data, row, col, block_rows, block_cols, bits);
+      case 32:
+        return fill_block<uint32_t>(data, row, col, block_rows, block_cols, bits);
+      case 64:
+        return fill_block<uint64_t>(data, row, col, block_rows, block_cols, bits);
+      default:
+        return;
     }
   });
 }

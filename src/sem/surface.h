@@ -1,5 +1,5 @@
-// Where the elements of a tile or of a window of global memory are: every layout is a function of the row plus a function
-// of the column, each linear inside a box. Copies and fills work on blocks in which both sides are linear.
+// Where the elements of a tile or of a window of global memory are: every layout is a function of the row plus a
+// function of the column, each linear inside a box. Copies and fills work on blocks in which both sides are linear.
 #pragma once
 
 #include <algorithm>

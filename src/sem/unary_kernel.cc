@@ -70,14 +70,22 @@ template <class C>
 void unary_float(UnaryOp op, const Grid& grid) {
   using Bits = std::conditional_t<sizeof(typename C::Element) == 4, uint32_t, uint16_t>;
   switch (op) {
-    case UnaryOp::Abs: return unary_rows<Codec<Bits>>(grid, ClearSign());
-    case UnaryOp::Neg: return unary_rows<Codec<Bits>>(grid, FlipSign());
-    case UnaryOp::Exp: return unary_rows<C>(grid, Exp());
-    case UnaryOp::Log: return unary_rows<C>(grid, Log());
-    case UnaryOp::Sqrt: return unary_rows<C>(grid, Sqrt());
-    case UnaryOp::Rsqrt: return unary_rows<C>(grid, Rsqrt());
-    case UnaryOp::Recip: return unary_rows<C>(grid, Recip());
-    case UnaryOp::Relu: return unary_rows<C>(grid, Relu());
+    case UnaryOp::Abs:
+      return unary_rows<Codec<Bits>>(grid, ClearSign());
+    case UnaryOp::Neg:
+      return unary_rows<Codec<Bits>>(grid, FlipSign());
+    case UnaryOp::Exp:
+      return unary_rows<C>(grid, Exp());
+    case UnaryOp::Log:
+      return unary_rows<C>(grid, Log());
+    case UnaryOp::Sqrt:
+      return unary_rows<C>(grid, Sqrt());
+    case UnaryOp::Rsqrt:
+      return unary_rows<C>(grid, Rsqrt());
+    case UnaryOp::Recip:
+      return unary_rows<C>(grid, Recip());
+    case UnaryOp::Relu:
+      return unary_rows<C>(grid, Relu());
   }
 }
 
@@ -105,10 +113,14 @@ struct IntRelu {
 template <class T>
 void unary_int(UnaryOp op, const Grid& grid) {
   switch (op) {
-    case UnaryOp::Abs: return unary_rows<Codec<T>>(grid, IntAbs());
-    case UnaryOp::Neg: return unary_rows<Codec<T>>(grid, IntNeg());
-    case UnaryOp::Relu: return unary_rows<Codec<T>>(grid, IntRelu());
-    default: return;
+    case UnaryOp::Abs:
+      return unary_rows<Codec<T>>(grid, IntAbs());
+    case UnaryOp::Neg:
+      return unary_rows<Codec<T>>(grid, IntNeg());
+    case UnaryOp::Relu:
+      return unary_rows<Codec<T>>(grid, IntRelu());
+    default:
+      return;
   }
 }
 
@@ -116,18 +128,30 @@ void unary_int(UnaryOp op, const Grid& grid) {
 
 void Unary(UnaryOp op, DType type, const Grid& grid) {
   switch (type) {
-    case DType::F32: return unary_float<F32>(op, grid);
-    case DType::F16: return unary_float<F16>(op, grid);
-    case DType::BF16: return unary_float<BF16>(op, grid);
-    case DType::I8: return unary_int<int8_t>(op, grid);
-    case DType::U8: return unary_int<uint8_t>(op, grid);
-    case DType::I16: return unary_int<int16_t>(op, grid);
-    case DType::U16: return unary_int<uint16_t>(op, grid);
-    case DType::I32: return unary_int<int32_t>(op, grid);
-    case DType::U32: return unary_int<uint32_t>(op, grid);
-    case DType::I64: return unary_int<int64_t>(op, grid);
-    case DType::U64: return unary_int<uint64_t>(op, grid);
-    default: return;
+    case DType::F32:
+      return unary_float<F32>(op, grid);
+    case DType::F16:
+      return unary_float<F16>(op, grid);
+    case DType::BF16:
+      return unary_float<BF16>(op, grid);
+    case DType::I8:
+      return unary_int<int8_t>(op, grid);
+    case DType::U8:
+      return unary_int<uint8_t>(op, grid);
+    case DType::I16:
+      return unary_int<int16_t>(op, grid);
+    case DType::U16:
+      return unary_int<uint16_t>(op, grid);
+    case DType::I32:
+      return unary_int<int32_t>(op, grid);
+    case DType::U32:
+      return unary_int<uint32_t>(op, grid);
+    case DType::I64:
+      return unary_int<int64_t>(op, grid);
+    case DType::U64:
+      return unary_int<uint64_t>(op, grid);
+    default:
+      return;
   }
 }
 
@@ -137,6 +161,8 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace pto::sem {
 HWY_EXPORT(Unary);
-void unary_kernel(UnaryOp op, DType type, const Grid& grid) { HWY_DYNAMIC_DISPATCH(Unary)(op, type, grid); }
+void unary_kernel(UnaryOp op, DType type, const Grid& grid) {
+  HWY_DYNAMIC_DISPATCH(Unary)(op, type, grid);
+}
 }  // namespace pto::sem
 #endif

@@ -33,14 +33,22 @@ constexpr FloatFormat kF4E1M2{1, 2, 1, Top::Nothing, 0x7};
 
 const FloatFormat* format_of(DType type) {
   switch (type) {
-    case DType::F16: return &kF16;
-    case DType::BF16: return &kBF16;
-    case DType::F32: return &kF32;
-    case DType::F8E4M3: return &kF8E4M3;
-    case DType::F8E5M2: return &kF8E5M2;
-    case DType::F4E2M1: return &kF4E2M1;
-    case DType::F4E1M2: return &kF4E1M2;
-    default: return nullptr;
+    case DType::F16:
+      return &kF16;
+    case DType::BF16:
+      return &kBF16;
+    case DType::F32:
+      return &kF32;
+    case DType::F8E4M3:
+      return &kF8E4M3;
+    case DType::F8E5M2:
+      return &kF8E5M2;
+    case DType::F4E2M1:
+      return &kF4E2M1;
+    case DType::F4E1M2:
+      return &kF4E1M2;
+    default:
+      return nullptr;
   }
 }
 
@@ -49,23 +57,33 @@ const FloatFormat* format_of(DType type) {
 bool rounds_up(bool lower_is_odd, double fraction, bool negative, Round round) {
   switch (round) {
     case Round::None:
-    case Round::Rint: return fraction > 0.5 || (fraction == 0.5 && lower_is_odd);
-    case Round::Round: return fraction >= 0.5;
-    case Round::Floor: return negative && fraction > 0;
-    case Round::Ceil: return !negative && fraction > 0;
-    case Round::Trunc: return false;
-    case Round::Odd: return fraction > 0 && !lower_is_odd;
+    case Round::Rint:
+      return fraction > 0.5 || (fraction == 0.5 && lower_is_odd);
+    case Round::Round:
+      return fraction >= 0.5;
+    case Round::Floor:
+      return negative && fraction > 0;
+    case Round::Ceil:
+      return !negative && fraction > 0;
+    case Round::Trunc:
+      return false;
+    case Round::Odd:
+      return fraction > 0 && !lower_is_odd;
   }
   return false;
 }
 
 bool overflow_goes_to_infinity(bool negative, Round round) {
   switch (round) {
-    case Round::Floor: return negative;
-    case Round::Ceil: return !negative;
+    case Round::Floor:
+      return negative;
+    case Round::Ceil:
+      return !negative;
     case Round::Trunc:
-    case Round::Odd: return false;
-    default: return true;
+    case Round::Odd:
+      return false;
+    default:
+      return true;
   }
 }
 
@@ -88,9 +106,12 @@ double decode_ieee(const FloatFormat& format, uint64_t bits) {
 
 uint64_t nan_code(const FloatFormat& format) {
   switch (format.top) {
-    case Top::Infinity: return (format.max_finite + 1) | (uint64_t{1} << (format.mantissa_bits - 1));
-    case Top::NaN: return format.max_finite + 1;
-    case Top::Nothing: return 0;
+    case Top::Infinity:
+      return (format.max_finite + 1) | (uint64_t{1} << (format.mantissa_bits - 1));
+    case Top::NaN:
+      return format.max_finite + 1;
+    case Top::Nothing:
+      return 0;
   }
   return 0;
 }
@@ -130,8 +151,8 @@ uint64_t encode_ieee(const FloatFormat& format, double value, Round round, bool 
   return sign | code;
 }
 
-// HiFloat8: sign, a prefix code that gives the number of exponent bits (4, 3, 2, 1, 0 or denormal), exponent as sign and
-// magnitude with a hidden leading one, mantissa. 0x6F is infinity, 0x80 NaN.
+// HiFloat8: sign, a prefix code that gives the number of exponent bits (4, 3, 2, 1, 0 or denormal), exponent as sign
+// and magnitude with a hidden leading one, mantissa. 0x6F is infinity, 0x80 NaN.
 constexpr uint64_t kHiF8Infinity = 0x6F;
 constexpr uint64_t kHiF8NaN = 0x80;
 
@@ -140,8 +161,11 @@ double decode_hif8_magnitude(uint64_t code) {  // 7 bits, infinity as the value 
     int prefix_bits;
     int exponent_bits;
   };
-  const Dot dot = code >= 0x60 ? Dot{2, 4} : code >= 0x40 ? Dot{2, 3} : code >= 0x20 ? Dot{2, 2}
-                                         : code >= 0x10 ? Dot{3, 1} : Dot{4, 0};
+  const Dot dot = code >= 0x60   ? Dot{2, 4}
+                  : code >= 0x40 ? Dot{2, 3}
+                  : code >= 0x20 ? Dot{2, 2}
+                  : code >= 0x10 ? Dot{3, 1}
+                                 : Dot{4, 0};
   if (code < 0x08) {  // denormal: powers of two only
     return code == 0 ? 0.0 : std::ldexp(1.0, static_cast<int>(code) - 23);
   }
@@ -229,12 +253,18 @@ T read(const std::byte* data, int64_t index) {
 
 uint64_t load_bits(DType type, const std::byte* data, int64_t index) {
   switch (bit_width(type)) {
-    case 4: return std::to_integer<uint64_t>(data[index / 2]) >> (index % 2 * 4) & 0xF;
-    case 8: return read<uint8_t>(data, index);
-    case 16: return read<uint16_t>(data, index);
-    case 32: return read<uint32_t>(data, index);
-    case 64: return read<uint64_t>(data, index);
-    default: return 0;
+    case 4:
+      return std::to_integer<uint64_t>(data[index / 2]) >> (index % 2 * 4) & 0xF;
+    case 8:
+      return read<uint8_t>(data, index);
+    case 16:
+      return read<uint16_t>(data, index);
+    case 32:
+      return read<uint32_t>(data, index);
+    case 64:
+      return read<uint64_t>(data, index);
+    default:
+      return 0;
   }
 }
 
@@ -350,7 +380,8 @@ void store_real(DType type, std::byte* data, int64_t index, double value, Round 
     store_int(type, data, index, min_of_integer(type));
   } else {
     const bool upper_half = rounded >= 0x1p63;  // only u64
-    const auto bits = upper_half ? static_cast<uint64_t>(rounded) : static_cast<uint64_t>(static_cast<int64_t>(rounded));
+    const auto bits =
+        upper_half ? static_cast<uint64_t>(rounded) : static_cast<uint64_t>(static_cast<int64_t>(rounded));
     store_int(type, data, index, static_cast<int64_t>(bits));
   }
 }

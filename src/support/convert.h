@@ -13,7 +13,8 @@ namespace pto {
 // IEEE binary16, bfloat16 and the 8- and 4-bit types from and to double; round to nearest even unless said otherwise.
 // A value beyond the largest finite one becomes infinity, or NaN where the type has no infinity, or the largest finite
 // value where it has neither, or with `saturate`, or where the rounding mode leads toward zero. An infinite value stays
-// infinite where the type has infinities, `saturate` or not. NaN becomes the canonical quiet NaN (+0 without a NaN code).
+// infinite where the type has infinities, `saturate` or not. NaN becomes the canonical quiet NaN (+0 without a NaN
+// code).
 double decode_float(DType type, uint64_t bits);
 uint64_t encode_float(DType type, double value, isa::Round round = isa::Round::Rint, bool saturate = false);
 

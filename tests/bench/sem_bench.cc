@@ -1,5 +1,5 @@
-// How fast single instructions run on one thread: GFLOP/s of a tile matrix product, GB/s of elementwise instructions and
-// moves. Prints one line an instruction and SIMD level; the levels are those this host has.
+// How fast single instructions run on one thread: GFLOP/s of a tile matrix product, GB/s of elementwise instructions
+// and moves. Prints one line an instruction and SIMD level; the levels are those this host has.
 #include <chrono>
 #include <cstdio>
 #include <cstring>

@@ -16,6 +16,7 @@
 
 #include "src/passes/analysis/rewrite.h"
 #include "src/passes/block/sync_order.h"
+#include "src/passes/block/sync_proof.h"
 #include "src/passes/pass.h"
 
 namespace pto::passes {
@@ -439,6 +440,7 @@ PassResult insert_sync(PassContext& context) {
   for (ir::Function& function : context.module.functions) {
     if (function.kind == ir::FunctionKind::Core && function.automatic) {
       Inserter(context, function).run();
+      elide_flags(function, context.target);
       function.automatic = false;
       changed = true;
     }

@@ -9,25 +9,46 @@
 #include <functional>
 #include <numeric>
 #include <optional>
+#include <set>
 
 #include "src/passes/analysis/rewrite.h"
+#include "src/passes/block/sync_proof.h"
 #include "src/passes/block/sync_state.h"
 #include "src/passes/pass.h"
 
 namespace pto::passes {
 
+Event* SyncState::find(const EventKey& key) {
+  const auto at = std::lower_bound(events.begin(), events.end(), key,
+                                   [](const Event& event, const EventKey& k) { return event.key < k; });
+  return at != events.end() && at->key == key ? &*at : nullptr;
+}
+
+void SyncState::put(Event event) {
+  if (Event* known = find(event.key)) {
+    *known = std::move(event);
+    return;
+  }
+  const auto at = std::lower_bound(events.begin(), events.end(), event.key,
+                                   [](const Event& e, const EventKey& k) { return e.key < k; });
+  events.insert(at, std::move(event));
+}
+
 std::string SyncState::key() const {
   std::string text;
-  for (const auto& [k, event] : events) {
-    text += std::to_string(k.op) + "," + std::to_string(k.begin) + "," + std::to_string(k.operand) + ":" +
-            std::to_string(event.known) + ";";
-  }
-  for (const auto& [k, seen] : flags) {
-    text += "|" + std::to_string(static_cast<int>(std::get<0>(k))) + "," +
-            std::to_string(static_cast<int>(std::get<1>(k))) + "," + std::to_string(std::get<2>(k)) + ":";
-    for (const EventKey& e : seen) {
-      text += std::to_string(e.op) + "," + std::to_string(e.begin) + "," + std::to_string(e.operand) + ";";
-    }
+  text.reserve(16 + events.size() * 40);
+  auto put_number = [&](uint64_t number) { text.append(reinterpret_cast<const char*>(&number), sizeof number); };
+  auto put_flags = [&](const FlagSet& flags) {
+    const FlagSet low(~uint64_t{0});
+    put_number((flags & low).to_ullong());
+    put_number((flags >> 64).to_ullong());
+  };
+  put_flags(set);
+  for (const Event& event : events) {
+    put_number(uint64_t{event.key.op} << 32 | static_cast<uint32_t>(event.key.operand));
+    put_number(static_cast<uint64_t>(event.key.begin));
+    put_number(event.known);
+    put_flags(event.promised);
   }
   return text;
 }
@@ -44,7 +65,8 @@ constexpr size_t kMaxSteps = 4000000;
 
 class Prover {
  public:
-  Prover(PassContext& context, const ir::Function& core) : context_(context), core_(core) {}
+  Prover(const Target& target, DiagnosticSink& sink, const ir::Function& core, bool stop_at_first)
+      : target_(target), sink_(sink), core_(core), stop_at_first_(stop_at_first), ints_(core.symbols.size(), 0) {}
   void run();
 
  private:
@@ -67,12 +89,18 @@ class Prover {
   void wait_flag(OpId id, SyncState& state);
   void barrier(const Op& op, SyncState& state);
   void access(OpId id, const isa::Operand& operand, int number, Pipe pipe, SyncState& state);
+  void forget_covered(const Interval& where, bool write, Pipe pipe, const EventKey& key, SyncState& state);
   std::optional<Interval> place(OpId id, const isa::Operand& operand);
-  void race(OpId id, const EventKey& earlier_key, const Event& earlier, const Interval& where);
+  void race(OpId id, const Event& earlier, const Interval& where);
+  struct Needs {
+    std::vector<SymId> symbols;
+    bool block = false;
+  };
+  const Needs& needs(ExprId expr);
   std::optional<int64_t> value(ExprId expr);
   void undecided(const Op& op, const std::string& why);
   std::string name(OpId id) const;
-  uint32_t flag_number(const FlagKey& key);
+  std::optional<size_t> flag(OpId id);
   // How far a loop counter is told apart: modulo `period`, and exactly below `exact`.
   struct CounterUse {
     int64_t period = 1;
@@ -81,10 +109,14 @@ class Prover {
   CounterUse counter_use(const Op& loop) const;
   void scan_counter(ExprId expr, SymId counter, CounterUse& use) const;
 
-  PassContext& context_;
+  const Target& target_;
+  DiagnosticSink& sink_;
   const ir::Function& core_;
+  bool stop_at_first_;
   std::map<SymId, int64_t> known_;  // counters of the loops around the current point
-  std::map<FlagKey, uint32_t> flag_numbers_;
+  std::map<ExprId, Needs> needs_;
+  std::vector<int64_t> ints_;       // room for evaluation
+  std::map<FlagKey, size_t> flag_numbers_;
   std::set<std::pair<uint32_t, uint32_t>> reported_;
   size_t steps_ = 0;
   bool gave_up_ = false;
@@ -97,38 +129,47 @@ std::string Prover::name(OpId id) const {
 
 void Prover::undecided(const Op& op, const std::string& why) {
   if (!gave_up_) {
-    context_.sink.report(DiagId::SyncUndecided, op.span(), {why});
+    sink_.report(DiagId::SyncUndecided, op.span(), {why});
   }
   gave_up_ = true;
 }
 
-// The value of an expression whose symbols are loop counters with known values, or lets of such; nullopt otherwise.
-std::optional<int64_t> Prover::value(ExprId expr) {
-  std::vector<SymId> symbols;
-  core_.exprs.collect_symbols(expr, symbols);
-  std::vector<int64_t> ints(core_.symbols.size(), 0);
-  for (SymId sym : symbols) {
-    const auto it = known_.find(sym);
-    if (it == known_.end()) {
-      return std::nullopt;
-    }
-    ints[sym.index()] = it->second;
+// What the value of an expression depends on; found once for each.
+const Prover::Needs& Prover::needs(ExprId expr) {
+  const auto known = needs_.find(expr);
+  if (known != needs_.end()) {
+    return known->second;
   }
+  Needs result;
+  core_.exprs.collect_symbols(expr, result.symbols);
   std::function<bool(ExprId)> has_block = [&](ExprId e) {
     const ExprNode& node = core_.exprs[e];
     return node.op == ExprOp::BlockIndex || node.op == ExprOp::BlockCount || (node.a.valid() && has_block(node.a)) ||
            (node.b.valid() && has_block(node.b));
   };
-  if (has_block(expr)) {
-    return std::nullopt;
-  }
-  ExprEnv env;
-  env.ints = ints;
-  return core_.exprs.evaluate(expr, env);
+  result.block = has_block(expr);
+  return needs_.emplace(expr, std::move(result)).first->second;
 }
 
-uint32_t Prover::flag_number(const FlagKey& key) {
-  return flag_numbers_.emplace(key, 0x80000000u + static_cast<uint32_t>(flag_numbers_.size())).first->second;
+// The value of an expression whose symbols are loop counters with known values, or lets of such; nullopt otherwise.
+std::optional<int64_t> Prover::value(ExprId expr) {
+  if (const auto constant = core_.exprs.constant(expr)) {
+    return constant;
+  }
+  const Needs& needed = needs(expr);
+  if (needed.block) {
+    return std::nullopt;
+  }
+  for (SymId sym : needed.symbols) {
+    const auto it = known_.find(sym);
+    if (it == known_.end()) {
+      return std::nullopt;
+    }
+    ints_[sym.index()] = it->second;
+  }
+  ExprEnv env;
+  env.ints = ints_;
+  return core_.exprs.evaluate(expr, env);
 }
 
 std::optional<Interval> Prover::place(OpId id, const isa::Operand& operand) {
@@ -153,14 +194,14 @@ std::optional<Interval> Prover::place(OpId id, const isa::Operand& operand) {
   return Interval{buffer.tile.space, begin, begin + buffer.tile.bytes()};
 }
 
-void Prover::race(OpId id, const EventKey& earlier_key, const Event& earlier, const Interval& where) {
-  if (!reported_.insert({earlier_key.op, id.index()}).second) {
+void Prover::race(OpId id, const Event& earlier, const Interval& where) {
+  if (!reported_.insert({earlier.key.op, id.index()}).second) {
     return;
   }
-  const OpId other(earlier_key.op);
-  const Pipe pipe = isa::pipe_of(core_.ops[id].inst, core_.buffers, context_.target);
+  const OpId other(earlier.key.op);
+  const Pipe pipe = isa::pipe_of(core_.ops[id].inst, core_.buffers, target_);
   auto describe = [&](OpId op, Pipe p) { return name(op) + " on " + std::string(isa::spelling(p)); };
-  auto handle = context_.sink.report(
+  auto handle = sink_.report(
       DiagId::SyncRace, core_.ops[id].span(),
       {describe(other, earlier.pipe), describe(id, pipe), std::string(spelling(where.space))});
   std::string bytes;
@@ -182,82 +223,96 @@ void Prover::access(OpId id, const isa::Operand& operand, int number, Pipe pipe,
     return;
   }
   const bool write = isa::writes(operand.kind);
-  for (const auto& [key, event] : state.events) {
+  for (const Event& event : state.events) {
     if (!event.is_wait && event.pipe != pipe && (write || event.write) && event.where.overlaps(*where) &&
         (event.known & bit(pipe)) == 0) {
-      race(id, key, event, *where);
+      race(id, event, *where);
     }
   }
   const EventKey key{id.index(), where->begin, number};
-  for (auto& [flag, seen] : state.flags) {
-    seen.erase(key);  // what a flag promises is about the earlier time
-  }
-  state.events[key] = {pipe, *where, write, false, bit(pipe)};
+  forget_covered(*where, write, pipe, key, state);
+  state.put({key, pipe, *where, write, false, bit(pipe), {}});
 }
 
-void Prover::set_flag(OpId id, SyncState& state) {
-  const isa::Inst& inst = core_.ops[id].inst;
-  const auto event = value(inst.operands[2].a);
+// Whoever is ordered after an access is ordered after everything that its pipe knew to be over. So the access stands in for
+// earlier ones to the same bytes that it comes after, if it conflicts with whatever they conflict with. (For its own earlier
+// time too: what a flag promises was about that.)
+void Prover::forget_covered(const Interval& where, bool write, Pipe pipe, const EventKey& key, SyncState& state) {
+  std::erase_if(state.events, [&](const Event& event) {
+    const bool covered = !event.is_wait && event.where.space == where.space && event.where.begin >= where.begin &&
+                         event.where.end <= where.end && (write || !event.write) && (event.known & bit(pipe)) != 0;
+    return covered || event.key == key;
+  });
+}
+
+std::optional<size_t> Prover::flag(OpId id) {
+  const Op& op = core_.ops[id];
+  const auto event = value(op.inst.operands[2].a);
   if (!event) {
-    undecided(core_.ops[id], "the event id does not follow from the loop counters around it");
+    undecided(op, "the event id does not follow from the loop counters around it");
+    return std::nullopt;
+  }
+  const FlagKey key{static_cast<Pipe>(op.inst.operands[0].attribute), static_cast<Pipe>(op.inst.operands[1].attribute),
+                    *event};
+  const size_t number = flag_numbers_.emplace(key, flag_numbers_.size()).first->second;
+  if (number >= FlagSet().size()) {
+    undecided(op, "the program has more than " + std::to_string(FlagSet().size()) + " flags");
+    return std::nullopt;
+  }
+  return number;
+}
+
+// The latest wait for a flag is an event like an access: the flag may be set again by a pipe that knows it to be over.
+EventKey wait_key(size_t flag) { return {0x80000000u + static_cast<uint32_t>(flag), 0, 0}; }
+
+void Prover::set_flag(OpId id, SyncState& state) {
+  const auto number = flag(id);
+  if (!number) {
     return;
   }
-  const auto src = static_cast<Pipe>(inst.operands[0].attribute);
-  const FlagKey key{src, static_cast<Pipe>(inst.operands[1].attribute), *event};
-  const auto latest_wait = state.events.find(EventKey{flag_number(key), 0, 0});
-  const bool wait_may_be_open =
-      latest_wait != state.events.end() && (latest_wait->second.known & bit(src)) == 0;
-  if ((state.flags.count(key) != 0 || wait_may_be_open) && reported_.insert({id.index(), id.index()}).second) {
-    auto handle = context_.sink.report(DiagId::SyncSetTwice, core_.ops[id].span(), {});
-    if (state.flags.count(key) != 0) {
-      handle.note(core_.ops[OpId(state.setters[key])].span(), "set here before");
+  const auto src = static_cast<Pipe>(core_.ops[id].inst.operands[0].attribute);
+  const Event* latest_wait = state.find(wait_key(*number));
+  const bool wait_may_be_open = latest_wait != nullptr && (latest_wait->known & bit(src)) == 0;
+  if ((state.set[*number] || wait_may_be_open) && reported_.insert({id.index(), id.index()}).second) {
+    auto handle = sink_.report(DiagId::SyncSetTwice, core_.ops[id].span(), {});
+    if (state.set[*number]) {
+      handle.note(core_.ops[OpId(state.setters[*number])].span(), "set here before");
     }
   }
-  std::set<EventKey> seen;
-  for (const auto& [k, e] : state.events) {
-    if ((e.known & bit(src)) != 0) {
-      seen.insert(k);
-    }
+  for (Event& event : state.events) {
+    event.promised[*number] = (event.known & bit(src)) != 0;
   }
-  state.flags[key] = std::move(seen);
-  state.setters[key] = id.index();
+  state.set[*number] = true;
+  state.setters[*number] = id.index();
 }
 
 void Prover::wait_flag(OpId id, SyncState& state) {
-  const isa::Inst& inst = core_.ops[id].inst;
-  const auto event = value(inst.operands[2].a);
-  if (!event) {
-    undecided(core_.ops[id], "the event id does not follow from the loop counters around it");
+  const auto number = flag(id);
+  if (!number) {
     return;
   }
-  const auto dst = static_cast<Pipe>(inst.operands[1].attribute);
-  const FlagKey key{static_cast<Pipe>(inst.operands[0].attribute), dst, *event};
-  const auto flag = state.flags.find(key);
-  if (flag == state.flags.end()) {
+  const auto dst = static_cast<Pipe>(core_.ops[id].inst.operands[1].attribute);
+  if (!state.set[*number]) {
     if (reported_.insert({id.index(), id.index()}).second) {
-      context_.sink.report(DiagId::SyncWaitWithoutSet, core_.ops[id].span(), {});
+      sink_.report(DiagId::SyncWaitWithoutSet, core_.ops[id].span(), {});
     }
     return;
   }
-  for (const EventKey& k : flag->second) {
-    const auto it = state.events.find(k);
-    if (it != state.events.end()) {
-      it->second.known |= bit(dst);
+  for (Event& event : state.events) {
+    if (event.promised[*number]) {
+      event.known |= bit(dst);
+      event.promised[*number] = false;
     }
   }
-  state.flags.erase(flag);
-  const EventKey wait{flag_number(key), 0, 0};
-  for (auto& [other, seen] : state.flags) {
-    seen.erase(wait);
-  }
-  state.events[wait] = {dst, {}, false, true, bit(dst)};
+  state.set[*number] = false;
+  state.put({wait_key(*number), dst, {}, false, true, bit(dst), {}});
 }
 
 void Prover::barrier(const Op& op, SyncState& state) {
   if (static_cast<Pipe>(op.inst.operands[0].attribute) != Pipe::All) {
     return;  // one pipe is in order anyway
   }
-  for (auto& [key, event] : state.events) {
+  for (Event& event : state.events) {
     event.known = ~PipeSet{0};
   }
 }
@@ -279,7 +334,7 @@ void Prover::instruction(OpId id, SyncState& state) {
     case isa::Format::Barrier: barrier(op, state); return;
     default: break;
   }
-  const Pipe pipe = isa::pipe_of(op.inst, core_.buffers, context_.target);
+  const Pipe pipe = isa::pipe_of(op.inst, core_.buffers, target_);
   for (size_t i = 0; i < op.inst.operands.size(); ++i) {
     const isa::OperandKind kind = op.inst.operands[i].kind;
     if (isa::is_tile(kind) || isa::is_gm(kind)) {
@@ -290,6 +345,7 @@ void Prover::instruction(OpId id, SyncState& state) {
 
 Prover::States Prover::region(ir::RegionId id, States states) {
   for (OpId op_id : core_.regions[id].ops) {
+    gave_up_ = gave_up_ || (stop_at_first_ && sink_.has_errors());
     if (gave_up_) {
       return states;
     }
@@ -453,8 +509,8 @@ void Prover::run() {
   std::set<uint32_t> left;
   for (const auto& [key, state] : states) {
     for (const auto& [flag, setter] : state.setters) {
-      if (state.flags.count(flag) != 0 && left.insert(setter).second && !gave_up_) {
-        context_.sink.report(DiagId::SyncUnconsumed, core_.ops[OpId(setter)].span(), {});
+      if (state.set[flag] && left.insert(setter).second && !gave_up_) {
+        sink_.report(DiagId::SyncUnconsumed, core_.ops[OpId(setter)].span(), {});
       }
     }
   }
@@ -462,11 +518,17 @@ void Prover::run() {
 
 }  // namespace
 
+bool sync_is_proved(const ir::Function& core, const Target& target) {
+  DiagnosticSink sink;
+  Prover(target, sink, core, true).run();
+  return !sink.has_errors();
+}
+
 PassResult prove_sync(PassContext& context) {
   const size_t before = context.sink.error_count();
   for (const ir::Function& function : context.module.functions) {
     if (function.kind == ir::FunctionKind::Core) {
-      Prover(context, function).run();
+      Prover(context.target, context.sink, function, false).run();
     }
   }
   return context.sink.error_count() == before ? PassResult::Unchanged : PassResult::Failed;

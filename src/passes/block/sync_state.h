@@ -2,9 +2,9 @@
 // and what they promise. Shares nothing with the inserter but the instruction table. Internal to prove-sync.
 #pragma once
 
+#include <bitset>
 #include <cstdint>
 #include <map>
-#include <set>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -36,21 +36,26 @@ struct EventKey {
   friend auto operator<=>(const EventKey&, const EventKey&) = default;
 };
 
+using FlagSet = std::bitset<128>;  // over the flags of a core, numbered in order of appearance
+using FlagKey = std::tuple<isa::Pipe, isa::Pipe, int64_t>;  // source, destination, id
+
 struct Event {
+  EventKey key;
   isa::Pipe pipe = isa::Pipe::S;
   Interval where;
   bool write = false;
   bool is_wait = false;
   PipeSet known = 0;  // pipes whose later work is ordered after it
+  FlagSet promised;   // set flags whose waits will make it known
 };
 
-using FlagKey = std::tuple<isa::Pipe, isa::Pipe, int64_t>;  // source, destination, id
-
 struct SyncState {
-  std::map<EventKey, Event> events;
-  std::map<FlagKey, std::set<EventKey>> flags;  // set flags: the events that are over once the flag is seen
-  std::map<FlagKey, uint32_t> setters;          // where each was set, for messages; not part of the state's identity
+  std::vector<Event> events;  // sorted by key
+  FlagSet set;
+  std::map<size_t, uint32_t> setters;  // by flag: where it was last set, for messages; not part of the state's identity
 
+  Event* find(const EventKey& key);
+  void put(Event event);  // adds it or takes the place of the one with its key
   // A text that is equal for equal states.
   std::string key() const;
 };

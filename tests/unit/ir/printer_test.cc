@@ -52,7 +52,7 @@ fused graph tensor_sample[M](
 TEST_CASE("tile level prints windows, places and carried values") {
   CHECK(print(samples::tile_module()) == R"(kernel gemm[M, N, K](a: f16[M, K], b: f16[K, N]) -> (c: f32[M, N]) {
     parallel m in 0..M step 128, n in 0..N step 256 {
-        var acc = zeros(f32[128, 256]);
+        var acc = zeros(f32[128, 256; min(128, M - m), min(256, N - n)]);
         for k in 0..K step 64 pipeline 2 {
             let t0 = load(a[m :+ 128, k :+ 64], in: mat layout(nz));
             let rhs = load(b[k :+ 64, n :+ 256]);
@@ -63,15 +63,15 @@ TEST_CASE("tile level prints windows, places and carried values") {
     }
 }
 
-kernel rows[M](x: f32[2, M, 64], inout y: f32[M * 2, 64]) {
+kernel rows[M](x: f32[2, M, 64], inout y: f32[M, 64]) {
     parallel i in 0..M step 8 {
-        let row = i + M;
+        let row = i * 2;
         let t = load(x[1, i :+ 8, 0 :+ 64]);
         let t0 = full(f32[8, 64; min(8, M - i), 64], 1.5);
         var a = t;
         var b = t0;
         var c = t;
-        for i1 in 1..(M + 1) {
+        for i1 in 1..(row + 1) {
             let peak = row_max(c);
             c = a - peak;
             let next = a;
@@ -83,8 +83,8 @@ kernel rows[M](x: f32[2, M, 64], inout y: f32[M * 2, 64]) {
         let t1 = row_min(window);
         let t2 = exp(t1);
         let t3 = broadcast(t2, [8, 64]);
-        let t4 = t3 + a;
-        store(y[row :+ 8, 0 :+ 64], t4);
+        let t4 = a + t3;
+        store(y[i :+ 8, 0 :+ 64], t4);
     }
 }
 )");

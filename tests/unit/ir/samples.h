@@ -270,13 +270,13 @@ inline Module tile_module() {
     const SymId j = b.symbol("n", SymKind::Loop);
     const SymId p = b.symbol("k", SymKind::Loop);
     b.open(b.op(OpKind::Parallel, {}, {b.num(0), m, b.num(128), b.num(0), n, b.num(256)}), {i, j});
-    const Type acc_type = b.tile(DType::F32, 128, 256);
+    auto valid = [&](int64_t size, ExprId dim, SymId at) { return b.e().min(b.num(size), b.e().sub(dim, b.sym(at))); };
+    const Type acc_type = Builder::tile(DType::F32, 128, 256, valid(128, m, i), valid(256, n, j));
     const ValueId zero = b.add(b.op(OpKind::Full, {}, {b.e().real(0.0)}), acc_type, "acc");
     Op loop = b.op(OpKind::For, {}, {b.num(0), k, b.num(64)});
     loop.pipeline = 2;
     const OpId inner = b.open(std::move(loop), {p});
     b.carry(inner, zero, "acc");
-    auto valid = [&](int64_t size, ExprId dim, SymId at) { return b.e().min(b.num(size), b.e().sub(dim, b.sym(at))); };
     const ValueId left = b.add(
         b.op(OpKind::Load, {a}, {b.sym(i), b.sym(p)}),
         Builder::placed(Builder::tile(DType::F16, 128, 64, valid(128, m, i), valid(64, k, p)), Space::Mat, Layout::Nz));
@@ -294,10 +294,10 @@ inline Module tile_module() {
   Builder b(FunctionKind::Kernel, "rows");
   const ExprId m = b.dim("M");
   const ValueId x = b.param("x", Builder::tensor(DType::F32, {b.num(2), m, b.num(64)}));
-  const ValueId y = b.param("y", Builder::tensor(DType::F32, {b.e().mul(m, b.num(2)), b.num(64)}), ParamMode::InOut);
+  const ValueId y = b.param("y", Builder::tensor(DType::F32, {m, b.num(64)}), ParamMode::InOut);
   const SymId i = b.symbol("i", SymKind::Loop);
   b.open(b.op(OpKind::Parallel, {}, {b.num(0), m, b.num(8)}), {i});
-  const ExprId row = b.let("row", b.e().add(b.sym(i), m));
+  const ExprId row = b.let("row", b.e().mul(b.sym(i), b.num(2)));
   const Type type = Builder::tile(DType::F32, 8, 64, b.e().min(b.num(8), b.e().sub(m, b.sym(i))), b.num(64));
   auto column = [&](Type of) {
     of.cols = 1;
@@ -307,7 +307,7 @@ inline Module tile_module() {
   const ValueId t = b.add(b.op(OpKind::Load, {x}, {b.num(1), b.sym(i), b.num(0)}), type, "t");
   const ValueId partly = b.add(b.op(OpKind::Full, {}, {b.e().real(1.5)}), type);
   const OpId loop =
-      b.open(b.op(OpKind::For, {}, {b.num(1), b.e().add(m, b.num(1)), b.num(1)}), {b.symbol("i", SymKind::Loop)});
+      b.open(b.op(OpKind::For, {}, {b.num(1), b.e().add(row, b.num(1)), b.num(1)}), {b.symbol("i", SymKind::Loop)});
   b.carry(loop, t, "a");
   b.carry(loop, partly, "b");
   b.carry(loop, t, "c");
@@ -327,8 +327,8 @@ inline Module tile_module() {
   const ValueId extreme = b.add(std::move(min), b.tile(DType::F32, 8, 1));
   const ValueId wide =
       b.add(OpKind::Broadcast, {b.add(OpKind::Exp, {extreme}, b.tile(DType::F32, 8, 1))}, b.tile(DType::F32, 8, 64));
-  const ValueId sum = b.add(OpKind::Add, {wide, b.after(loop, 0)}, type);
-  b.run(b.op(OpKind::Store, {y, sum}, {row, b.num(0)}));
+  const ValueId sum = b.add(OpKind::Add, {b.after(loop, 0), wide}, type);
+  b.run(b.op(OpKind::Store, {y, sum}, {b.sym(i), b.num(0)}));
   b.close();
   module.functions.push_back(std::move(b.f));
   return module;

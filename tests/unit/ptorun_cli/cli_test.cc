@@ -29,7 +29,9 @@ Outcome call(const std::vector<std::string>& args, const Terminal& terminal = {}
   return {exit_code, out.str(), err.str()};
 }
 
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
 
 // Calls, and checks the exit code and a part of what stderr says.
 void expect(const std::vector<std::string>& args, int exit_code, const std::string& part) {
@@ -39,7 +41,9 @@ void expect(const std::vector<std::string>& args, int exit_code, const std::stri
   CHECK(has(outcome.err, part));
 }
 
-std::string as_text(const std::vector<uint8_t>& bytes) { return {bytes.begin(), bytes.end()}; }
+std::string as_text(const std::vector<uint8_t>& bytes) {
+  return {bytes.begin(), bytes.end()};
+}
 
 std::string npy_text(DType type, std::vector<int64_t> shape, const std::vector<float>& values) {
   runtime::Array array{type, std::move(shape), std::vector<std::byte>(values.size() * sizeof(float))};
@@ -85,7 +89,9 @@ TEST_CASE("cli: values, time, outputs and comparison in one run") {
   CHECK(setup.folder.read("y.npy") == setup.folder.read("twice.npy"));
   CHECK(setup.folder.files() == 4);
   // What was written is a golden for the next run, and options may stand in any order and form.
-  CHECK(call({"--expect=y=@" + setup.folder / "y.npy", "--in=" + setup.x, "--threads=2", "--", setup.object}).exit_code == 0);
+  CHECK(
+      call({"--expect=y=@" + setup.folder / "y.npy", "--in=" + setup.x, "--threads=2", "--", setup.object}).exit_code ==
+      0);
 }
 
 TEST_CASE("cli: scalars and their defaults") {
@@ -102,8 +108,8 @@ TEST_CASE("cli: a failed comparison writes the outputs and the report") {
   const Setup setup;
   const std::string y = setup.folder / "y.npy";
   const std::string json = setup.folder / "report.json";
-  const Outcome outcome = call({setup.object, "--in", setup.x, "--in", "s=1", "--out", "y=@" + y, "--expect", setup.twice,
-                                "--json=" + json});
+  const Outcome outcome = call(
+      {setup.object, "--in", setup.x, "--in", "s=1", "--out", "y=@" + y, "--expect", setup.twice, "--json=" + json});
   INFO(outcome.err);
   CHECK(outcome.exit_code == 3);
   CHECK(has(outcome.err, "error[E0650]: `y` differs from"));
@@ -113,8 +119,10 @@ TEST_CASE("cli: a failed comparison writes the outputs and the report") {
   CHECK(has(setup.folder.read("report.json"), "\"mismatches\": 191"));
   // With a tolerance it passes.
   CHECK(call({setup.object, "--in", setup.x, "--in", "s=1", "--expect", setup.twice, "--rtol", "0.5"}).exit_code == 0);
-  CHECK(call({setup.object, "--in", setup.x, "--in", "s=1", "--expect", setup.twice, "--rtol=0", "--atol=191"}).exit_code == 0);
-  CHECK(call({setup.object, "--in", setup.x, "--in", "s=1", "--expect", setup.twice, "--rtol=0", "--atol=190"}).exit_code == 3);
+  CHECK(call({setup.object, "--in", setup.x, "--in", "s=1", "--expect", setup.twice, "--rtol=0", "--atol=191"})
+            .exit_code == 0);
+  CHECK(call({setup.object, "--in", setup.x, "--in", "s=1", "--expect", setup.twice, "--rtol=0", "--atol=190"})
+            .exit_code == 3);
 }
 
 TEST_CASE("cli: NaN in a result is told apart") {
@@ -124,8 +132,10 @@ TEST_CASE("cli: NaN in a result is told apart") {
   const std::string nan = setup.folder.write("nan.npy", npy_text(DType::F32, {3, 64}, values));
   expect({setup.object, "--in", "x=@" + nan, "--in", "s=2", "--expect", setup.twice, "--rtol=1e9"}, 3,
          "1 value NaN where the golden array has a number");
-  expect({setup.object, "--in", "x=@" + nan, "--in", "s=1", "--expect", "y=@" + nan}, 3, "`--nan-equal` lets NaN equal NaN");
-  CHECK(call({setup.object, "--in", "x=@" + nan, "--in", "s=1", "--expect", "y=@" + nan, "--nan-equal"}).exit_code == 0);
+  expect({setup.object, "--in", "x=@" + nan, "--in", "s=1", "--expect", "y=@" + nan}, 3,
+         "`--nan-equal` lets NaN equal NaN");
+  CHECK(call({setup.object, "--in", "x=@" + nan, "--in", "s=1", "--expect", "y=@" + nan, "--nan-equal"}).exit_code ==
+        0);
 }
 
 TEST_CASE("cli: golden of another shape or type") {
@@ -141,7 +151,8 @@ TEST_CASE("cli: generators and shapes on the command line") {
   CHECK(call({setup.object, "--in", "x=f32[5,64]:randn(seed=1)"}).exit_code == 0);
   CHECK(call({setup.object, "--in", "x=f32[M,64]:ones", "--dim", "M=7"}).exit_code == 0);
   CHECK(call({setup.object, "--in", "x=f32[3,64]@" + setup.folder / "x.npy"}).exit_code == 0);
-  expect({setup.object, "--in", "x=f32[4,64]@" + setup.folder / "x.npy"}, 1, "it has shape [3, 64], `--in` says [4, 64]");
+  expect({setup.object, "--in", "x=f32[4,64]@" + setup.folder / "x.npy"}, 1,
+         "it has shape [3, 64], `--in` says [4, 64]");
   expect({setup.object, "--in", "x=f16[3,64]:ones"}, 1, "its elements are of another type");
   expect({setup.object, "--in", "x=f32[3,64]"}, 1, "only with `--mode=time`");
   expect({setup.object, "--in", "x=x.npy"}, 1, "an array is `@FILE.npy` or");
@@ -208,9 +219,10 @@ TEST_CASE("cli: help and version go to standard output") {
     const Outcome outcome = call({flag});
     CHECK(outcome.exit_code == 0);
     CHECK(outcome.err.empty());
-    for (const char* option : {"--in", "--out", "--expect", "--rtol", "--atol", "--nan-equal", "--entry", "--list",
-                               "--threads", "--mode", "--stats", "--json", "--trace", "--target", "--dim", "--max-cycles",
-                               "--error-format", "--color", "--version", "randint", "Exit codes"}) {
+    for (const char* option :
+         {"--in",   "--out",        "--expect",       "--rtol",  "--atol",    "--nan-equal", "--entry",
+          "--list", "--threads",    "--mode",         "--stats", "--json",    "--trace",     "--target",
+          "--dim",  "--max-cycles", "--error-format", "--color", "--version", "randint",     "Exit codes"}) {
       CHECK(has(outcome.out, option));
     }
   }
@@ -225,10 +237,10 @@ TEST_CASE("cli: list") {
   INFO(outcome.out << outcome.err);
   CHECK(outcome.exit_code == 0);
   CHECK(outcome.err.empty());
-  for (const char* part :
-       {"for target unit (", "entry scale[M]\n  Multiplies by a number.\n", "in      x: f32[M, 64]  what to multiply\n",
-        "scalar  s: f32 = 2     the number\n", "out     y: f32[M, 64]\n", "where M <= 64\n",
-        "task t0 = scale_core (vec), blocks 1\n", "entry other[M]\n", "core vec scale_core: 7 instructions, 2 buffers\n"}) {
+  for (const char* part : {"for target unit (", "entry scale[M]\n  Multiplies by a number.\n",
+                           "in      x: f32[M, 64]  what to multiply\n", "scalar  s: f32 = 2     the number\n",
+                           "out     y: f32[M, 64]\n", "where M <= 64\n", "task t0 = scale_core (vec), blocks 1\n",
+                           "entry other[M]\n", "core vec scale_core: 7 instructions, 2 buffers\n"}) {
     INFO(part);
     CHECK(has(outcome.out, part));
   }
@@ -281,10 +293,10 @@ TEST_CASE("cli: reports") {
   CHECK(has(stats.out, "mte2"));
   CHECK(has(setup.folder.read("t.json"), "tmuls"));
   const Outcome json = call({setup.object, "--in", setup.x, "--json", "--expect", setup.twice});
-  for (const char* key : {"\"schema\": \"ptorun/1\"", "\"entry\": \"scale\"", "\"target\": \"unit\"", "\"mode\": \"both\"",
-                          "\"status\": \"ok\"", "\"dims\"", "\"M\": 3", "\"microseconds\"", "\"instructions\"",
-                          "\"gm_read_bytes\": 768", "\"busiest\"", "\"utilisation\"", "\"stalls\"", "\"tasks\"",
-                          "\"expect\"", "\"match\": true", "\"max_ulp\": 0"}) {
+  for (const char* key : {"\"schema\": \"ptorun/1\"", "\"entry\": \"scale\"", "\"target\": \"unit\"",
+                          "\"mode\": \"both\"", "\"status\": \"ok\"", "\"dims\"", "\"M\": 3", "\"microseconds\"",
+                          "\"instructions\"", "\"gm_read_bytes\": 768", "\"busiest\"", "\"utilisation\"", "\"stalls\"",
+                          "\"tasks\"", "\"expect\"", "\"match\": true", "\"max_ulp\": 0"}) {
     INFO(key << "\n" << json.out);
     CHECK(has(json.out, key));
   }
@@ -296,8 +308,12 @@ TEST_CASE("cli: reports") {
 TEST_CASE("cli: faults, deadlocks and limits have exit codes of their own and leave no file") {
   const Setup setup({{"scale", Behaviour::Good}, {"outside", Behaviour::OutOfBounds}, {"stuck", Behaviour::Deadlock}});
   const size_t files = setup.folder.files();
-  const std::vector<std::string> results = {"--in", setup.x, "--out", "y=@" + setup.folder / "y.npy", "--json=" +
-                                            setup.folder / "r.json", "--trace=" + setup.folder / "t.json"};
+  const std::vector<std::string> results = {"--in",
+                                            setup.x,
+                                            "--out",
+                                            "y=@" + setup.folder / "y.npy",
+                                            "--json=" + setup.folder / "r.json",
+                                            "--trace=" + setup.folder / "t.json"};
   const auto run = [&](std::vector<std::string> args) {
     args.push_back(setup.object);
     args.insert(args.end(), results.begin(), results.end());
@@ -400,10 +416,12 @@ TEST_CASE("cli: mutated command lines and objects end with a documented exit cod
     REQUIRE((outcome.exit_code == 0 || has(outcome.err, "error[E")));
     REQUIRE(documented(call({path, "--list"}).exit_code));
   }
-  const std::vector<std::string> pieces = {"--in", setup.x, "x=f32[2,64]:ones", "--dim", "M=2", "M=0", "--mode=time",
-                                           "--mode=values", "--json", "--list", "--stats", "--", "-", "--entry", "scale",
-                                           "--expect", setup.twice, "--rtol", "1", "=", "@", "--in=", "--nan-equal",
-                                           "--threads", "2", "", "-x", "--json=", "--color", "\xff", "--max-cycles=3"};
+  const std::vector<std::string> pieces = {
+      "--in",          setup.x,       "x=f32[2,64]:ones", "--dim",   "M=2", "M=0", "--mode=time",
+      "--mode=values", "--json",      "--list",           "--stats", "--",  "-",   "--entry",
+      "scale",         "--expect",    setup.twice,        "--rtol",  "1",   "=",   "@",
+      "--in=",         "--nan-equal", "--threads",        "2",       "",    "-x",  "--json=",
+      "--color",       "\xff",        "--max-cycles=3"};
   for (int round = 0; round < 1000; ++round) {
     std::vector<std::string> args;
     for (uint64_t i = 0; i < random() % 7; ++i) {

@@ -22,8 +22,12 @@ Array array(DType type, std::vector<int64_t> shape, const std::vector<T>& values
   return result;
 }
 
-Array f32(const std::vector<float>& values) { return array(DType::F32, {static_cast<int64_t>(values.size())}, values); }
-Golden golden_f32(const std::vector<float>& values) { return {false, f32(values)}; }
+Array f32(const std::vector<float>& values) {
+  return array(DType::F32, {static_cast<int64_t>(values.size())}, values);
+}
+Golden golden_f32(const std::vector<float>& values) {
+  return {false, f32(values)};
+}
 Golden golden_f64(const std::vector<double>& values) {
   return {true, array(DType::None, {static_cast<int64_t>(values.size())}, values)};
 }

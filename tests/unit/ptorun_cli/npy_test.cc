@@ -1,4 +1,5 @@
-// .npy files: what NumPy writes is read, what ptorun writes is what NumPy would write, and nothing malformed gets through.
+// .npy files: what NumPy writes is read, what ptorun writes is what NumPy would write, and nothing malformed gets
+// through.
 #include "runtime/io/npy.h"
 
 #include <catch2/catch.hpp>
@@ -93,9 +94,10 @@ TEST_CASE("npy: a file that NumPy wrote") {
 }
 
 TEST_CASE("npy: every type, every version, every rank, there and back") {
-  for (const DType type : {DType::Bool, DType::I8, DType::U8, DType::I16, DType::U16, DType::I32, DType::U32, DType::I64,
-                           DType::U64, DType::F16, DType::BF16, DType::F32, DType::F8E4M3}) {
-    for (const std::vector<int64_t>& shape : std::vector<std::vector<int64_t>>{{}, {1}, {7}, {3, 5}, {2, 0, 4}, {1, 2, 3, 2, 1}}) {
+  for (const DType type : {DType::Bool, DType::I8, DType::U8, DType::I16, DType::U16, DType::I32, DType::U32,
+                           DType::I64, DType::U64, DType::F16, DType::BF16, DType::F32, DType::F8E4M3}) {
+    for (const std::vector<int64_t>& shape :
+         std::vector<std::vector<int64_t>>{{}, {1}, {7}, {3, 5}, {2, 0, 4}, {1, 2, 3, 2, 1}}) {
       Array array{type, shape, {}};
       array.data.resize(static_cast<size_t>(byte_size(type, *element_count(shape, 1000))));
       for (size_t i = 0; i < array.data.size(); ++i) {
@@ -143,7 +145,8 @@ TEST_CASE("npy: what is refused, and how") {
   refused(std::string("\x93NUMPY\x01\x01\x10\x00", 10), DType::F32, "format version 1.1");
   refused(std::string("\x93NUMPY\x02\x00\xff\xff\xff\xff", 12), DType::F32, "4294967295 bytes");
   refused(npy(dictionary("<f4", "(4,)"), four).substr(0, 40), DType::F32, "ends inside the header");
-  refused(npy(dictionary("<f4", "(4,)"), four.substr(1)), DType::F32, "promises 16 bytes of data for shape [4], the file has 15");
+  refused(npy(dictionary("<f4", "(4,)"), four.substr(1)), DType::F32,
+          "promises 16 bytes of data for shape [4], the file has 15");
   refused(npy(dictionary("<f4", "(4,)"), four + "!"), DType::F32, "1 bytes follow the data");
   refused(npy(dictionary("<f8", "(2,)"), four), DType::F32, "f64 is not a .pto type, convert to f32");
   refused(npy(dictionary(">f4", "(4,)"), four), DType::F32, "big-endian");
@@ -230,8 +233,8 @@ TEST_CASE("npy: mutated files never crash, and what is read is what the file has
   for (int round = 0; round < 20000; ++round) {
     // Half of the time only the dictionary is mutated and everything else agrees with it, so that more get through.
     const bool deep = round % 2 == 0;
-    const std::string file = deep ? npy(mutate(dictionary("<f4", round % 4 == 0 ? "(12,)" : "(3, 4)")), std::string(48, 'c'),
-                                        1 + static_cast<int>(random() % 2))
+    const std::string file = deep ? npy(mutate(dictionary("<f4", round % 4 == 0 ? "(12,)" : "(3, 4)")),
+                                        std::string(48, 'c'), 1 + static_cast<int>(random() % 2))
                                   : mutate(seeds[random() % seeds.size()]);
     DiagnosticSink sink;
     const Result<NpyHeader> header = parse_npy_header(bytes_of(file), "m.npy", sink);

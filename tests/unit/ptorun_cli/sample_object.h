@@ -1,12 +1,12 @@
 // A small object for the tests of ptorun, built without the compiler: y = x * s on one vector core, for target `unit`.
 #pragma once
 
+#include <unistd.h>
+
 #include <filesystem>
 #include <fstream>
 #include <string>
 #include <vector>
-
-#include <unistd.h>
 
 #include "pto/object.h"
 #include "pto/target.h"
@@ -36,7 +36,8 @@ class CoreBuilder {
     const ExprId zero = core_.exprs.integer(0);
     const ExprId row = behaviour == Behaviour::OutOfBounds ? core_.exprs.integer(1) : zero;
     isa::Operand valid{isa::OperandKind::Valid, {}, {}, {}, {}, rows_, core_.exprs.integer(64), 0};
-    add(isa::Opcode::TLoad, {tile(isa::OperandKind::TileOut, 0), tensor(isa::OperandKind::GmIn, 0, {row, zero}), valid});
+    add(isa::Opcode::TLoad,
+        {tile(isa::OperandKind::TileOut, 0), tensor(isa::OperandKind::GmIn, 0, {row, zero}), valid});
     if (behaviour != Behaviour::Deadlock) {
       flag(isa::Opcode::SetFlag, isa::Pipe::MTE2, isa::Pipe::V);
     }

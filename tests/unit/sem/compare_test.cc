@@ -9,12 +9,18 @@ using isa::Opcode;
 template <class T>
 bool holds(Cmp cmp, T a, T b) {
   switch (cmp) {
-    case Cmp::Eq: return a == b;
-    case Cmp::Ne: return a != b;
-    case Cmp::Lt: return a < b;
-    case Cmp::Le: return a <= b;
-    case Cmp::Gt: return a > b;
-    case Cmp::Ge: return a >= b;
+    case Cmp::Eq:
+      return a == b;
+    case Cmp::Ne:
+      return a != b;
+    case Cmp::Lt:
+      return a < b;
+    case Cmp::Le:
+      return a <= b;
+    case Cmp::Gt:
+      return a > b;
+    case Cmp::Ge:
+      return a >= b;
   }
   return false;
 }
@@ -82,8 +88,9 @@ TEST_CASE("comparisons pack one bit a column") {
           args.cmp = static_cast<Cmp>(cmp);
           Tile mask = mask_for(mask_type, 4, valid);
           run(Opcode::TCmp, {&mask, &a, &b}, args);
-          check_mask(mask, valid, [&](int64_t r, int64_t c) { return compared(args.cmp, a, r, c, b, r, c); },
-                     "tcmp " + std::string(spelling(type)));
+          check_mask(
+              mask, valid, [&](int64_t r, int64_t c) { return compared(args.cmp, a, r, c, b, r, c); },
+              "tcmp " + std::string(spelling(type)));
 
           Tile scalar(type, 1, 1);
           args.real = static_cast<double>(rng() % 5) - 2;
@@ -91,8 +98,9 @@ TEST_CASE("comparisons pack one bit a column") {
           is_float(type) ? scalar.set_real(0, 0, args.real) : scalar.set_int(0, 0, args.integer);
           Tile other = mask_for(mask_type, 4, valid);
           run(Opcode::TCmps, {&other, &a}, args);
-          check_mask(other, valid, [&](int64_t r, int64_t c) { return compared(args.cmp, a, r, c, scalar, 0, 0); },
-                     "tcmps " + std::string(spelling(type)));
+          check_mask(
+              other, valid, [&](int64_t r, int64_t c) { return compared(args.cmp, a, r, c, scalar, 0, 0); },
+              "tcmps " + std::string(spelling(type)));
         }
       }
     }
@@ -137,7 +145,8 @@ TEST_CASE("selections read the masks that comparisons write") {
         fill_bits(a, rng);
         fill_bits(b, rng);
         run(Opcode::TSel, {&dst, &mask, &a, &b});
-        check_tile(dst, valid, [&](int64_t r, int64_t c) { return bit(r, c) ? a.bits(r, c) : b.bits(r, c); }, "tsel");
+        check_tile(
+            dst, valid, [&](int64_t r, int64_t c) { return bit(r, c) ? a.bits(r, c) : b.bits(r, c); }, "tsel");
 
         Tile other(type, 4, padded_cols(type, cols), valid);
         Tile scalar(type, 1, 1);
@@ -146,8 +155,8 @@ TEST_CASE("selections read the masks that comparisons write") {
         args.integer = static_cast<int64_t>(rng());
         is_float(type) ? scalar.set_real(0, 0, args.real) : scalar.set_int(0, 0, args.integer);
         run(Opcode::TSels, {&other, &mask, &a}, args);
-        check_tile(other, valid, [&](int64_t r, int64_t c) { return bit(r, c) ? a.bits(r, c) : scalar.bits(0, 0); },
-                   "tsels");
+        check_tile(
+            other, valid, [&](int64_t r, int64_t c) { return bit(r, c) ? a.bits(r, c) : scalar.bits(0, 0); }, "tsels");
       }
     }
   }

@@ -1,5 +1,5 @@
-// tcvt for every pair of types and every rounding mode. The half-precision tables are checked over all inputs against an
-// integer implementation that shares nothing with the code under test.
+// tcvt for every pair of types and every rounding mode. The half-precision tables are checked over all inputs against
+// an integer implementation that shares nothing with the code under test.
 #include <bit>
 
 #include "sem_test_util.h"
@@ -15,19 +15,20 @@ struct Pair {
   DType to;
 };
 constexpr Pair kPairs[] = {
-    {DType::F32, DType::F16},  {DType::F32, DType::BF16},  {DType::F32, DType::F32},   {DType::F32, DType::I16},
-    {DType::F32, DType::I32},  {DType::F32, DType::I64},   {DType::F32, DType::F8E4M3}, {DType::F32, DType::F8E5M2},
-    {DType::F32, DType::HiF8}, {DType::F16, DType::F32},   {DType::F16, DType::I32},   {DType::F16, DType::I16},
-    {DType::F16, DType::I8},   {DType::F16, DType::U8},    {DType::F16, DType::HiF8},  {DType::BF16, DType::F32},
-    {DType::BF16, DType::I32}, {DType::BF16, DType::F16},  {DType::I16, DType::F16},   {DType::I16, DType::F32},
-    {DType::I16, DType::U8},   {DType::I16, DType::U32},   {DType::I16, DType::I32},   {DType::I32, DType::F32},
-    {DType::I32, DType::I16},  {DType::I32, DType::U16},   {DType::I32, DType::I64},   {DType::I32, DType::U8},
-    {DType::I32, DType::F16},  {DType::I64, DType::F32},   {DType::I64, DType::I32},   {DType::U8, DType::F16},
-    {DType::U8, DType::U16},   {DType::I8, DType::F16},    {DType::I8, DType::I16},    {DType::I8, DType::I32},
-    {DType::U32, DType::U8},   {DType::U32, DType::U16},   {DType::U32, DType::I16},   {DType::F8E4M3, DType::F32},
+    {DType::F32, DType::F16},    {DType::F32, DType::BF16}, {DType::F32, DType::F32},    {DType::F32, DType::I16},
+    {DType::F32, DType::I32},    {DType::F32, DType::I64},  {DType::F32, DType::F8E4M3}, {DType::F32, DType::F8E5M2},
+    {DType::F32, DType::HiF8},   {DType::F16, DType::F32},  {DType::F16, DType::I32},    {DType::F16, DType::I16},
+    {DType::F16, DType::I8},     {DType::F16, DType::U8},   {DType::F16, DType::HiF8},   {DType::BF16, DType::F32},
+    {DType::BF16, DType::I32},   {DType::BF16, DType::F16}, {DType::I16, DType::F16},    {DType::I16, DType::F32},
+    {DType::I16, DType::U8},     {DType::I16, DType::U32},  {DType::I16, DType::I32},    {DType::I32, DType::F32},
+    {DType::I32, DType::I16},    {DType::I32, DType::U16},  {DType::I32, DType::I64},    {DType::I32, DType::U8},
+    {DType::I32, DType::F16},    {DType::I64, DType::F32},  {DType::I64, DType::I32},    {DType::U8, DType::F16},
+    {DType::U8, DType::U16},     {DType::I8, DType::F16},   {DType::I8, DType::I16},     {DType::I8, DType::I32},
+    {DType::U32, DType::U8},     {DType::U32, DType::U16},  {DType::U32, DType::I16},    {DType::F8E4M3, DType::F32},
     {DType::F8E5M2, DType::F32}, {DType::HiF8, DType::F32},
 };
-constexpr Round kRounds[] = {Round::None, Round::Rint, Round::Round, Round::Floor, Round::Ceil, Round::Trunc, Round::Odd};
+constexpr Round kRounds[] = {Round::None, Round::Rint,  Round::Round, Round::Floor,
+                             Round::Ceil, Round::Trunc, Round::Odd};
 
 bool wraps(Pair pair) {
   constexpr Pair kWrapping[] = {{DType::F16, DType::U8},  {DType::F16, DType::I8},  {DType::F32, DType::I16},
@@ -44,12 +45,18 @@ bool wraps(Pair pair) {
 double integral(double x, Round round) {
   switch (round) {
     case Round::None:
-    case Round::Rint: return std::nearbyint(x);
-    case Round::Round: return std::round(x);
-    case Round::Floor: return std::floor(x);
-    case Round::Ceil: return std::ceil(x);
-    case Round::Trunc: return std::trunc(x);
-    case Round::Odd: break;
+    case Round::Rint:
+      return std::nearbyint(x);
+    case Round::Round:
+      return std::round(x);
+    case Round::Floor:
+      return std::floor(x);
+    case Round::Ceil:
+      return std::ceil(x);
+    case Round::Trunc:
+      return std::trunc(x);
+    case Round::Odd:
+      break;
   }
   const double low = std::floor(x);
   return low == x || std::fmod(low, 2.0) != 0 ? low : low + 1;
@@ -94,12 +101,23 @@ uint64_t int_to_float(DType to, int64_t value, Round round) {
   bool up = false;
   switch (round) {
     case Round::None:
-    case Round::Rint: up = lost > half || (lost == half && kept % 2 == 1); break;
-    case Round::Round: up = lost >= half; break;
-    case Round::Floor: up = negative && lost != 0; break;
-    case Round::Ceil: up = !negative && lost != 0; break;
-    case Round::Trunc: break;
-    case Round::Odd: up = lost != 0 && kept % 2 == 0; break;
+    case Round::Rint:
+      up = lost > half || (lost == half && kept % 2 == 1);
+      break;
+    case Round::Round:
+      up = lost >= half;
+      break;
+    case Round::Floor:
+      up = negative && lost != 0;
+      break;
+    case Round::Ceil:
+      up = !negative && lost != 0;
+      break;
+    case Round::Trunc:
+      break;
+    case Round::Odd:
+      up = lost != 0 && kept % 2 == 0;
+      break;
   }
   kept += up ? 1 : 0;
   const double result = std::ldexp(static_cast<double>(kept), shift);
@@ -123,16 +141,19 @@ uint64_t converted(Pair pair, const Tile& src, int64_t r, int64_t c, Round round
 
 // Values around ties and limits of the destination.
 double convertible_real(Rng& rng) {
-  constexpr double kNear[] = {0,       128,     255,        256,        32767,      32768,  65504, 65535,
-                              65536,   1 << 24, 2147483647, 2147483648, 0x1p40,     0x1p62, 0x1p63, 0x1p64};
+  constexpr double kNear[] = {0,     128,     255,        256,        32767,  32768,  65504,  65535,
+                              65536, 1 << 24, 2147483647, 2147483648, 0x1p40, 0x1p62, 0x1p63, 0x1p64};
   switch (rng() % 4) {
-    case 0: return awkward_real(rng);
-    case 1: return (static_cast<double>(rng() % 41) - 20) / 2;
+    case 0:
+      return awkward_real(rng);
+    case 1:
+      return (static_cast<double>(rng() % 41) - 20) / 2;
     case 2: {
       const double near = kNear[rng() % std::size(kNear)] + (static_cast<double>(rng() % 9) - 4) / 2;
       return rng() % 2 == 0 ? near : -near;
     }
-    default: return std::ldexp(ordinary_real(rng), static_cast<int>(rng() % 64) - 32);
+    default:
+      return std::ldexp(ordinary_real(rng), static_cast<int>(rng() % 64) - 32);
   }
 }
 
@@ -155,9 +176,10 @@ TEST_CASE("tcvt converts every pair in every rounding mode") {
         sem::Args args;
         args.round = round;
         run(Opcode::TCvt, {&dst, &src}, args);
-        check_tile(dst, dst.valid, [&](int64_t r, int64_t c) { return converted(pair, src, r, c, round); },
-                   std::string(spelling(pair.from)) + " to " + std::string(spelling(pair.to)) + " mode " +
-                       std::to_string(static_cast<int>(round)));
+        check_tile(
+            dst, dst.valid, [&](int64_t r, int64_t c) { return converted(pair, src, r, c, round); },
+            std::string(spelling(pair.from)) + " to " + std::string(spelling(pair.to)) + " mode " +
+                std::to_string(static_cast<int>(round)));
       }
     }
   }
@@ -225,13 +247,14 @@ TEST_CASE("f16 and bf16 widen exactly, all inputs") {
     }
     Tile dst(DType::F32, 64, 1024);
     run(Opcode::TCvt, {&dst, &src});
-    check_tile(dst, dst.valid,
-               [&](int64_t r, int64_t c) -> uint64_t {
-                 const auto h = static_cast<uint32_t>(src.bits(r, c));
-                 const bool nan = (h & 0x7FFF) > 0x7F80;
-                 return from == DType::F16 ? widen_f16(h) : nan ? 0x7FC00000U : h << 16;
-               },
-               "widen");
+    check_tile(
+        dst, dst.valid,
+        [&](int64_t r, int64_t c) -> uint64_t {
+          const auto h = static_cast<uint32_t>(src.bits(r, c));
+          const bool nan = (h & 0x7FFF) > 0x7F80;
+          return from == DType::F16 ? widen_f16(h) : nan ? 0x7FC00000U : h << 16;
+        },
+        "widen");
   }
 }
 
@@ -248,24 +271,26 @@ TEST_CASE("f32 narrows to f16 and bf16 around every representable value") {
       }
       Tile dst(to, 64, 1024);
       run(Opcode::TCvt, {&dst, &src});
-      check_tile(dst, dst.valid,
-                 [&](int64_t r, int64_t c) -> uint64_t {
-                   const auto f = static_cast<uint32_t>(src.bits(r, c));
-                   return to == DType::F16 ? narrow_f16(f) : narrow_bf16(f);
-                 },
-                 "narrow");
+      check_tile(
+          dst, dst.valid,
+          [&](int64_t r, int64_t c) -> uint64_t {
+            const auto f = static_cast<uint32_t>(src.bits(r, c));
+            return to == DType::F16 ? narrow_f16(f) : narrow_bf16(f);
+          },
+          "narrow");
     }
     Rng rng(62);
     Tile src(DType::F32, 64, 1024);
     fill_bits(src, rng);
     Tile dst(to, 64, 1024);
     run(Opcode::TCvt, {&dst, &src});
-    check_tile(dst, dst.valid,
-               [&](int64_t r, int64_t c) -> uint64_t {
-                 const auto f = static_cast<uint32_t>(src.bits(r, c));
-                 return to == DType::F16 ? narrow_f16(f) : narrow_bf16(f);
-               },
-               "random");
+    check_tile(
+        dst, dst.valid,
+        [&](int64_t r, int64_t c) -> uint64_t {
+          const auto f = static_cast<uint32_t>(src.bits(r, c));
+          return to == DType::F16 ? narrow_f16(f) : narrow_bf16(f);
+        },
+        "random");
   }
 }
 
@@ -279,10 +304,13 @@ TEST_CASE("subnormal f16 results of arithmetic are kept") {
   sem::Args args;
   args.real = 0.5;
   run(Opcode::TMuls, {&dst, &a}, args);
-  check_tile(dst, dst.valid, [&](int64_t, int64_t c) -> uint64_t {
-    const int64_t halved = c / 2 + (c % 4 == 3 ? 1 : 0);  // ties to even
-    return static_cast<uint64_t>(halved);
-  }, "subnormal");
+  check_tile(
+      dst, dst.valid,
+      [&](int64_t, int64_t c) -> uint64_t {
+        const int64_t halved = c / 2 + (c % 4 == 3 ? 1 : 0);  // ties to even
+        return static_cast<uint64_t>(halved);
+      },
+      "subnormal");
 }
 
 }  // namespace

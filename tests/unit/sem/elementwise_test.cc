@@ -9,11 +9,16 @@ enum class Op { Add, Sub, Mul, Div, Max, Min };
 
 double real_result(Op op, double a, double b) {
   switch (op) {
-    case Op::Add: return a + b;
-    case Op::Sub: return a - b;
-    case Op::Mul: return a * b;
-    case Op::Div: return a / b;
-    default: break;
+    case Op::Add:
+      return a + b;
+    case Op::Sub:
+      return a - b;
+    case Op::Mul:
+      return a * b;
+    case Op::Div:
+      return a / b;
+    default:
+      break;
   }
   if (std::isnan(a) || std::isnan(b)) {
     return NAN;
@@ -27,9 +32,12 @@ int64_t int_result(Op op, uint64_t x, uint64_t y) {
   const auto a = static_cast<T>(x);
   const auto b = static_cast<T>(y);
   switch (op) {
-    case Op::Add: return static_cast<int64_t>(x + y);
-    case Op::Sub: return static_cast<int64_t>(x - y);
-    case Op::Mul: return static_cast<int64_t>(x * y);
+    case Op::Add:
+      return static_cast<int64_t>(x + y);
+    case Op::Sub:
+      return static_cast<int64_t>(x - y);
+    case Op::Mul:
+      return static_cast<int64_t>(x * y);
     case Op::Div: {
       if (b == 0) {
         return 0;
@@ -39,13 +47,16 @@ int64_t int_result(Op op, uint64_t x, uint64_t y) {
       }
       return static_cast<int64_t>(a / b);
     }
-    case Op::Max: return static_cast<int64_t>(a > b ? a : b);
-    case Op::Min: return static_cast<int64_t>(a < b ? a : b);
+    case Op::Max:
+      return static_cast<int64_t>(a > b ? a : b);
+    case Op::Min:
+      return static_cast<int64_t>(a < b ? a : b);
   }
   return 0;
 }
 
-uint64_t binary_result(Op op, DType type, const Tile& a, int64_t ar, int64_t ac, const Tile& b, int64_t br, int64_t bc) {
+uint64_t binary_result(Op op, DType type, const Tile& a, int64_t ar, int64_t ac, const Tile& b, int64_t br,
+                       int64_t bc) {
   if (is_float(type)) {
     return float_result(type, real_result(op, a.real(ar, ac), b.real(br, bc)));
   }
@@ -83,8 +94,9 @@ TEST_CASE("binary instructions match scalar loops for every type and width") {
         fill_any(a, rng);
         fill_any(b, rng);
         run(instr.opcode, {&dst, &a, &b});
-        check_tile(dst, dst.valid, [&](int64_t r, int64_t c) { return binary_result(instr.op, type, a, r, c, b, r, c); },
-                   std::string(isa::info(instr.opcode).mnemonic));
+        check_tile(
+            dst, dst.valid, [&](int64_t r, int64_t c) { return binary_result(instr.op, type, a, r, c, b, r, c); },
+            std::string(isa::info(instr.opcode).mnemonic));
       }
     }
   }
@@ -99,8 +111,8 @@ TEST_CASE("binary instructions work on columns, in place, and on whole tiles") {
     fill_any(a, rng);
     fill_any(b, rng);
     run(Opcode::TSub, {&dst, &a, &b});
-    check_tile(dst, dst.valid, [&](int64_t r, int64_t c) { return binary_result(Op::Sub, type, a, r, c, b, r, c); },
-               "column");
+    check_tile(
+        dst, dst.valid, [&](int64_t r, int64_t c) { return binary_result(Op::Sub, type, a, r, c, b, r, c); }, "column");
 
     Tile whole(type, 5, 64);
     Tile other = whole;
@@ -113,8 +125,9 @@ TEST_CASE("binary instructions work on columns, in place, and on whole tiles") {
     sem::Args args;
     args.tiles = views;
     sem::execute(Opcode::TAdd, args);
-    check_tile(whole, whole.valid,
-               [&](int64_t r, int64_t c) { return binary_result(Op::Add, type, old, r, c, other, r, c); }, "in place");
+    check_tile(
+        whole, whole.valid, [&](int64_t r, int64_t c) { return binary_result(Op::Add, type, old, r, c, other, r, c); },
+        "in place");
   }
 }
 
@@ -127,8 +140,9 @@ TEST_CASE("binary instructions accept layouts that are not rows") {
     fill_any(a, rng);
     fill_any(b, rng);
     run(Opcode::TMul, {&dst, &a, &b});
-    check_tile(dst, dst.valid, [&](int64_t r, int64_t c) { return binary_result(Op::Mul, DType::F16, a, r, c, b, r, c); },
-               "layout " + std::string(spelling(layout)));
+    check_tile(
+        dst, dst.valid, [&](int64_t r, int64_t c) { return binary_result(Op::Mul, DType::F16, a, r, c, b, r, c); },
+        "layout " + std::string(spelling(layout)));
   }
 }
 
@@ -148,12 +162,13 @@ TEST_CASE("scalar instructions match scalar loops") {
           args.integer = static_cast<int64_t>(rng() >> (rng() % 64));
           is_float(type) ? scalar.set_real(0, 0, args.real) : scalar.set_int(0, 0, args.integer);
           run(instr.opcode, {&dst, &a}, args);
-          check_tile(dst, dst.valid,
-                     [&](int64_t r, int64_t c) {
-                       return side == 0 ? binary_result(instr.op, type, a, r, c, scalar, 0, 0)
-                                        : binary_result(instr.op, type, scalar, 0, 0, a, r, c);
-                     },
-                     std::string(isa::info(instr.opcode).mnemonic));
+          check_tile(
+              dst, dst.valid,
+              [&](int64_t r, int64_t c) {
+                return side == 0 ? binary_result(instr.op, type, a, r, c, scalar, 0, 0)
+                                 : binary_result(instr.op, type, scalar, 0, 0, a, r, c);
+              },
+              std::string(isa::info(instr.opcode).mnemonic));
         }
       }
     }
@@ -177,14 +192,15 @@ TEST_CASE("expansions repeat a column or a row on either side and keep the order
         fill_any(part, rng);
         const Instr& instr = (along_rows ? kRowExpand : kColExpand)[rng() % 6];
         left ? run(instr.opcode, {&dst, &part, &full}) : run(instr.opcode, {&dst, &full, &part});
-        check_tile(dst, valid,
-                   [&](int64_t r, int64_t c) {
-                     const int64_t pr = along_rows ? r : 0;
-                     const int64_t pc = along_rows ? 0 : c;
-                     return left ? binary_result(instr.op, type, part, pr, pc, full, r, c)
-                                 : binary_result(instr.op, type, full, r, c, part, pr, pc);
-                   },
-                   std::string(isa::info(instr.opcode).mnemonic));
+        check_tile(
+            dst, valid,
+            [&](int64_t r, int64_t c) {
+              const int64_t pr = along_rows ? r : 0;
+              const int64_t pc = along_rows ? 0 : c;
+              return left ? binary_result(instr.op, type, part, pr, pc, full, r, c)
+                          : binary_result(instr.op, type, full, r, c, part, pr, pc);
+            },
+            std::string(isa::info(instr.opcode).mnemonic));
       }
     }
   }
@@ -199,9 +215,11 @@ TEST_CASE("broadcasts copy bits") {
     fill_bits(column, rng);
     fill_bits(row, rng);
     run(Opcode::TRowExpand, {&dst, &column});
-    check_tile(dst, dst.valid, [&](int64_t r, int64_t) { return column.bits(r, 0); }, "trowexpand");
+    check_tile(
+        dst, dst.valid, [&](int64_t r, int64_t) { return column.bits(r, 0); }, "trowexpand");
     run(Opcode::TColExpand, {&dst, &row});
-    check_tile(dst, dst.valid, [&](int64_t, int64_t c) { return row.bits(0, c); }, "tcolexpand");
+    check_tile(
+        dst, dst.valid, [&](int64_t, int64_t c) { return row.bits(0, c); }, "tcolexpand");
   }
 }
 
@@ -211,20 +229,29 @@ uint64_t unary_bits(Opcode opcode, DType type, const Tile& a, int64_t r, int64_t
     const double x = a.real(r, c);
     const auto f = static_cast<float>(x);
     switch (opcode) {
-      case Opcode::TAbs: return a.bits(r, c) & ~sign;
-      case Opcode::TNeg: return a.bits(r, c) ^ sign;
-      case Opcode::TSqrt: return float_result(type, std::sqrt(x));
-      case Opcode::TRsqrt: return float_result(type, static_cast<double>(1.0F / std::sqrt(f)));
-      case Opcode::TRecip: return float_result(type, 1 / x);
-      default: return float_result(type, real_result(Op::Max, x, 0.0));
+      case Opcode::TAbs:
+        return a.bits(r, c) & ~sign;
+      case Opcode::TNeg:
+        return a.bits(r, c) ^ sign;
+      case Opcode::TSqrt:
+        return float_result(type, std::sqrt(x));
+      case Opcode::TRsqrt:
+        return float_result(type, static_cast<double>(1.0F / std::sqrt(f)));
+      case Opcode::TRecip:
+        return float_result(type, 1 / x);
+      default:
+        return float_result(type, real_result(Op::Max, x, 0.0));
     }
   }
   const int64_t x = a.integer(r, c);
   const auto negated = static_cast<int64_t>(0 - static_cast<uint64_t>(x));
   switch (opcode) {
-    case Opcode::TAbs: return truncated(type, x < 0 ? negated : x);
-    case Opcode::TNeg: return truncated(type, negated);
-    default: return truncated(type, x < 0 ? 0 : x);
+    case Opcode::TAbs:
+      return truncated(type, x < 0 ? negated : x);
+    case Opcode::TNeg:
+      return truncated(type, negated);
+    default:
+      return truncated(type, x < 0 ? 0 : x);
   }
 }
 
@@ -250,8 +277,9 @@ TEST_CASE("unary instructions match scalar formulas") {
         fill_any(a, rng);
         a.set_bits(0, 0, uint64_t{1} << (bit_width(type) - 1));  // -0, or the smallest integer
         run(test.opcode, {&dst, &a});
-        check_tile(dst, dst.valid, [&](int64_t r, int64_t c) { return unary_bits(test.opcode, type, a, r, c); },
-                   std::string(isa::info(test.opcode).mnemonic));
+        check_tile(
+            dst, dst.valid, [&](int64_t r, int64_t c) { return unary_bits(test.opcode, type, a, r, c); },
+            std::string(isa::info(test.opcode).mnemonic));
       }
     }
   }

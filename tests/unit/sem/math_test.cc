@@ -87,8 +87,9 @@ TEST_CASE("exp and log of f16 are f32 results rounded once") {
     Tile wide_dst = wide_src;
     run(opcode, {&narrow_dst, &narrow_src});
     run(opcode, {&wide_dst, &wide_src});
-    check_tile(narrow_dst, narrow_dst.valid,
-               [&](int64_t r, int64_t c) { return encode_float(DType::F16, wide_dst.real(r, c)); }, "f16");
+    check_tile(
+        narrow_dst, narrow_dst.valid,
+        [&](int64_t r, int64_t c) { return encode_float(DType::F16, wide_dst.real(r, c)); }, "f16");
   }
 }
 

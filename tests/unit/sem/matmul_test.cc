@@ -11,7 +11,9 @@ struct Shape {
   int64_t n;
 };
 
-int64_t round_up(int64_t x, int64_t to) { return (x + to - 1) / to * to; }
+int64_t round_up(int64_t x, int64_t to) {
+  return (x + to - 1) / to * to;
+}
 
 // Whole boxes of 32 x 32 serve every type.
 Tile operand(DType type, int64_t rows, int64_t cols, Layout layout, Space space) {
@@ -57,20 +59,27 @@ void check_product(Rng& rng, DType type, Shape shape, Layout left, Layout right,
   }
   const Tile old = c;
   switch (start) {
-    case Start::Zero: run(Opcode::TMatMul, {&c, &a, &b}); break;
-    case Start::Acc: run(Opcode::TMatMulAcc, {&c, &a, &b}); break;
-    case Start::Bias: run(Opcode::TMatMulBias, {&c, &a, &b, &bias}); break;
+    case Start::Zero:
+      run(Opcode::TMatMul, {&c, &a, &b});
+      break;
+    case Start::Acc:
+      run(Opcode::TMatMulAcc, {&c, &a, &b});
+      break;
+    case Start::Bias:
+      run(Opcode::TMatMulBias, {&c, &a, &b, &bias});
+      break;
   }
-  check_tile(c, c.valid,
-             [&](int64_t m, int64_t n) {
-               const uint64_t from = start == Start::Zero ? 0 : start == Start::Acc ? old.bits(m, n) : bias.bits(0, n);
-               return product_bits(a, b, m, shape.k, n, from);
-             },
-             "matmul of " + std::string(spelling(type)) + " " + std::to_string(shape.m) + " x " +
-                 std::to_string(shape.k) + " x " + std::to_string(shape.n));
+  check_tile(
+      c, c.valid,
+      [&](int64_t m, int64_t n) {
+        const uint64_t from = start == Start::Zero ? 0 : start == Start::Acc ? old.bits(m, n) : bias.bits(0, n);
+        return product_bits(a, b, m, shape.k, n, from);
+      },
+      "matmul of " + std::string(spelling(type)) + " " + std::to_string(shape.m) + " x " + std::to_string(shape.k) +
+          " x " + std::to_string(shape.n));
 }
 
-constexpr Shape kShapes[] = {{16, 16, 16}, {1, 1, 1},   {1, 64, 40}, {17, 33, 31}, {32, 31, 64}, {5, 7, 3},
+constexpr Shape kShapes[] = {{16, 16, 16}, {1, 1, 1},    {1, 64, 40}, {17, 33, 31}, {32, 31, 64}, {5, 7, 3},
                              {48, 64, 80}, {23, 17, 96}, {33, 2, 17}, {6, 65, 49},  {15, 40, 16}, {64, 1, 33}};
 
 TEST_CASE("matrix products in ascending k, every start, odd sizes") {

@@ -17,9 +17,7 @@ struct Gm {
   Gm(DType type, int64_t r, int64_t c) : dtype(type), rows(r), cols(c) {
     bytes.assign(static_cast<size_t>(byte_size(type, r * c)), kPoison);
   }
-  sem::GmView window(int64_t r, int64_t c) {
-    return {bytes.data() + byte_size(dtype, r * cols + c), dtype, cols, 1};
-  }
+  sem::GmView window(int64_t r, int64_t c) { return {bytes.data() + byte_size(dtype, r * cols + c), dtype, cols, 1}; }
   uint64_t bits(int64_t r, int64_t c) const {
     uint64_t value = 0;
     const int64_t size = byte_size(dtype);
@@ -69,8 +67,9 @@ TEST_CASE("loads and stores move windows between global memory and every layout"
         sem::Args args;
         args.gm = gm.window(3, 5);
         run(Opcode::TLoad, {&tile}, args, &gm.bytes);
-        check_tile(tile, valid, [&](int64_t r, int64_t c) { return gm.bits(r + 3, c + 5); },
-                   "tload " + std::string(spelling(layout)));
+        check_tile(
+            tile, valid, [&](int64_t r, int64_t c) { return gm.bits(r + 3, c + 5); },
+            "tload " + std::string(spelling(layout)));
 
         Gm out(type, 40, 70);
         args.gm = out.window(2, 4);
@@ -102,7 +101,8 @@ TEST_CASE("global memory may be strided along columns too") {
   args.gm.row_stride = 1;
   args.gm.col_stride = 64;  // the transpose of the window
   run(Opcode::TLoad, {&tile}, args, &gm.bytes);
-  check_tile(tile, tile.valid, [&](int64_t r, int64_t c) { return gm.bits(c + 1, r + 2); }, "transposed");
+  check_tile(
+      tile, tile.valid, [&](int64_t r, int64_t c) { return gm.bits(c + 1, r + 2); }, "transposed");
 }
 
 TEST_CASE("moves and extracts convert between every two layouts") {
@@ -115,18 +115,21 @@ TEST_CASE("moves and extracts convert between every two layouts") {
         fill_bits(src, rng);
         Tile dst(type, 32, 64, valid, to, Space::Mat);
         run(Opcode::TMov, {&dst, &src});
-        check_tile(dst, valid, [&](int64_t r, int64_t c) { return src.bits(r, c); },
-                   "tmov " + std::string(spelling(from)) + " " + std::string(spelling(to)));
+        check_tile(
+            dst, valid, [&](int64_t r, int64_t c) { return src.bits(r, c); },
+            "tmov " + std::string(spelling(from)) + " " + std::string(spelling(to)));
 
         Tile big(type, 64, 128, from, Space::Mat);
         fill_bits(big, rng);
         sem::Args args;
         args.index[0] = static_cast<int64_t>(rng() % 33);
         args.index[1] = static_cast<int64_t>(rng() % 65);
-        Tile part(type, 32, 64, Valid{static_cast<int64_t>(rng() % 33), static_cast<int64_t>(rng() % 65)}, to, Space::Mat);
+        Tile part(type, 32, 64, Valid{static_cast<int64_t>(rng() % 33), static_cast<int64_t>(rng() % 65)}, to,
+                  Space::Mat);
         run(Opcode::TExtract, {&part, &big}, args);
-        check_tile(part, part.valid, [&](int64_t r, int64_t c) { return big.bits(r + args.index[0], c + args.index[1]); },
-                   "textract " + std::string(spelling(from)) + " " + std::string(spelling(to)));
+        check_tile(
+            part, part.valid, [&](int64_t r, int64_t c) { return big.bits(r + args.index[0], c + args.index[1]); },
+            "textract " + std::string(spelling(from)) + " " + std::string(spelling(to)));
       }
     }
   }
@@ -184,7 +187,8 @@ TEST_CASE("a bias row is widened") {
     fill_real(src, rng, ordinary_real);
     Tile bias(DType::F32, 1, 48, Valid{1, 43}, Layout::ND, Space::Bias);
     run(Opcode::TMov, {&bias, &src});
-    check_tile(bias, bias.valid, [&](int64_t r, int64_t c) { return encode_float(DType::F32, src.real(r, c)); }, "bias");
+    check_tile(
+        bias, bias.valid, [&](int64_t r, int64_t c) { return encode_float(DType::F32, src.real(r, c)); }, "bias");
   }
 }
 
@@ -236,7 +240,8 @@ TEST_CASE("fills and counts") {
       args.integer = -7;
       is_float(type) ? scalar.set_real(0, 0, args.real) : scalar.set_int(0, 0, args.integer);
       run(Opcode::TExpands, {&dst}, args);
-      check_tile(dst, dst.valid, [&](int64_t, int64_t) { return scalar.bits(0, 0); }, "texpands");
+      check_tile(
+          dst, dst.valid, [&](int64_t, int64_t) { return scalar.bits(0, 0); }, "texpands");
     }
   }
   for (DType type : {DType::I16, DType::U16, DType::I32, DType::U32}) {
@@ -244,7 +249,8 @@ TEST_CASE("fills and counts") {
     sem::Args args;
     args.integer = max_of_integer(type) - 20;
     run(Opcode::TCi, {&dst}, args);
-    check_tile(dst, Valid{1, 43}, [&](int64_t, int64_t c) { return truncated(type, args.integer + c); }, "tci");
+    check_tile(
+        dst, Valid{1, 43}, [&](int64_t, int64_t c) { return truncated(type, args.integer + c); }, "tci");
   }
 }
 

@@ -38,7 +38,8 @@ double extreme(const Tile& a, int64_t first_row, int64_t rows, int64_t first_col
 }
 
 // op: 0 sum, 1 maximum, 2 minimum.
-uint64_t int_reduced(const Tile& a, int64_t first_row, int64_t rows, int64_t first_col, int64_t cols, int op, DType to) {
+uint64_t int_reduced(const Tile& a, int64_t first_row, int64_t rows, int64_t first_col, int64_t cols, int op,
+                     DType to) {
   const bool is_unsigned = a.desc.dtype == DType::U64;
   auto result = op == 0 ? uint64_t{0} : static_cast<uint64_t>(op == 1 ? min_of_integer(to) : max_of_integer(to));
   for (int64_t r = first_row; r < first_row + rows; ++r) {
@@ -64,15 +65,16 @@ TEST_CASE("row reductions match the documented order") {
           Tile tmp(type, src.desc.rows, src.desc.cols);
           Tile dst(type, 6, dn ? 1 : padded_cols(type, 1), Valid{rows, 1}, dn ? Layout::DN : Layout::ND);
           run(kOps[op], {&dst, &src, &tmp});
-          check_tile(dst, dst.valid,
-                     [&](int64_t r, int64_t) {
-                       if (!is_float(type)) {
-                         return int_reduced(src, r, 1, 0, cols, op, type);
-                       }
-                       return encode_float(type, op == 0 ? static_cast<double>(row_sum_f32(src, r, cols))
-                                                         : extreme(src, r, 1, 0, cols, op == 1));
-                     },
-                     std::string(isa::info(kOps[op]).mnemonic) + " of " + std::to_string(cols) + " columns");
+          check_tile(
+              dst, dst.valid,
+              [&](int64_t r, int64_t) {
+                if (!is_float(type)) {
+                  return int_reduced(src, r, 1, 0, cols, op, type);
+                }
+                return encode_float(type, op == 0 ? static_cast<double>(row_sum_f32(src, r, cols))
+                                                  : extreme(src, r, 1, 0, cols, op == 1));
+              },
+              std::string(isa::info(kOps[op]).mnemonic) + " of " + std::to_string(cols) + " columns");
         }
       }
     }
@@ -90,18 +92,19 @@ TEST_CASE("column reductions go row by row in f32") {
         is_float(type) ? fill_real(src, rng, rng() % 2 == 0 ? awkward_real : ordinary_real) : fill_bits(src, rng);
         Tile dst(type, 1, src.desc.cols, Valid{1, cols});
         run(kOps[op], {&dst, &src});
-        check_tile(dst, dst.valid,
-                   [&](int64_t, int64_t c) {
-                     if (!is_float(type)) {
-                       return int_reduced(src, 0, rows, c, 1, op, type);
-                     }
-                     float sum = 0;
-                     for (int64_t r = 0; r < rows; ++r) {
-                       sum += static_cast<float>(src.real(r, c));
-                     }
-                     return encode_float(type, op == 0 ? static_cast<double>(sum) : extreme(src, 0, rows, c, 1, op == 1));
-                   },
-                   std::string(isa::info(kOps[op]).mnemonic));
+        check_tile(
+            dst, dst.valid,
+            [&](int64_t, int64_t c) {
+              if (!is_float(type)) {
+                return int_reduced(src, 0, rows, c, 1, op, type);
+              }
+              float sum = 0;
+              for (int64_t r = 0; r < rows; ++r) {
+                sum += static_cast<float>(src.real(r, c));
+              }
+              return encode_float(type, op == 0 ? static_cast<double>(sum) : extreme(src, 0, rows, c, 1, op == 1));
+            },
+            std::string(isa::info(kOps[op]).mnemonic));
       }
     }
   }
@@ -115,13 +118,15 @@ TEST_CASE("reductions may widen") {
   fill_bits(shorts, rng);
   Tile sums(DType::F32, 8, 1, Valid{4, 1}, Layout::DN);
   run(Opcode::TRowSum, {&sums, &halves, &halves});
-  check_tile(sums, Valid{4, 1},
-             [&](int64_t r, int64_t) { return encode_float(DType::F32, static_cast<double>(row_sum_f32(halves, r, 43))); },
-             "f16 to f32");
+  check_tile(
+      sums, Valid{4, 1},
+      [&](int64_t r, int64_t) { return encode_float(DType::F32, static_cast<double>(row_sum_f32(halves, r, 43))); },
+      "f16 to f32");
   Tile wide(DType::I32, 8, 1, Valid{4, 1}, Layout::DN);
   run(Opcode::TRowSum, {&wide, &shorts, &shorts});
-  check_tile(wide, Valid{4, 1}, [&](int64_t r, int64_t) { return int_reduced(shorts, r, 1, 0, 43, 0, DType::I32); },
-             "i16 to i32");
+  check_tile(
+      wide, Valid{4, 1}, [&](int64_t r, int64_t) { return int_reduced(shorts, r, 1, 0, 43, 0, DType::I32); },
+      "i16 to i32");
 }
 
 }  // namespace

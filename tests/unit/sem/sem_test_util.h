@@ -1,5 +1,5 @@
-// What the tests of src/sem share: tiles filled with poison, seeded values, and a runner that executes an instruction at
-// every SIMD level this host has and requires the same bytes. Expected values are computed in the tests, from the
+// What the tests of src/sem share: tiles filled with poison, seeded values, and a runner that executes an instruction
+// at every SIMD level this host has and requires the same bytes. Expected values are computed in the tests, from the
 // formulas, with scalar loops; layouts go through element_offset, element by element.
 #pragma once
 
@@ -63,13 +63,16 @@ inline void fill_bits(Tile& tile, Rng& rng) {
 
 // Ordinary numbers with some zeros of both signs, infinities, NaNs, subnormal and huge ones among them.
 inline double awkward_real(Rng& rng) {
-  constexpr double kSpecial[] = {0.0, -0.0, INFINITY, -INFINITY, NAN, 1e-6, -1e-6, 1e-40, 3e38, -3e38, 65504, 1.0, 1e-8};
+  constexpr double kSpecial[] = {0.0,   -0.0, INFINITY, -INFINITY, NAN, 1e-6, -1e-6,
+                                 1e-40, 3e38, -3e38,    65504,     1.0, 1e-8};
   if (rng() % 6 == 0) {
     return kSpecial[rng() % std::size(kSpecial)];
   }
   return std::uniform_real_distribution<double>(-8, 8)(rng);
 }
-inline double ordinary_real(Rng& rng) { return std::uniform_real_distribution<double>(-8, 8)(rng); }
+inline double ordinary_real(Rng& rng) {
+  return std::uniform_real_distribution<double>(-8, 8)(rng);
+}
 
 inline void fill_real(Tile& tile, Rng& rng, double (*value)(Rng&) = awkward_real) {
   for (int64_t r = 0; r < tile.valid.rows; ++r) {
@@ -78,7 +81,9 @@ inline void fill_real(Tile& tile, Rng& rng, double (*value)(Rng&) = awkward_real
     }
   }
 }
-inline void fill_any(Tile& tile, Rng& rng) { is_float(tile.desc.dtype) ? fill_real(tile, rng) : fill_bits(tile, rng); }
+inline void fill_any(Tile& tile, Rng& rng) {
+  is_float(tile.desc.dtype) ? fill_real(tile, rng) : fill_bits(tile, rng);
+}
 
 inline uint64_t truncated(DType type, int64_t value) {
   const int width = bit_width(type);
@@ -95,7 +100,8 @@ inline void use_level(int64_t target) {
 }
 
 // Executes at the best level, then at all others on the tiles as they were, and compares every byte.
-inline void run(isa::Opcode opcode, std::vector<Tile*> tiles, sem::Args args = {}, std::vector<std::byte>* gm = nullptr) {
+inline void run(isa::Opcode opcode, std::vector<Tile*> tiles, sem::Args args = {},
+                std::vector<std::byte>* gm = nullptr) {
   std::vector<std::vector<std::byte>> before;
   for (const Tile* tile : tiles) {
     before.push_back(tile->bytes);

@@ -41,12 +41,18 @@ uint64_t pick(const Entry& below, const Entry& above, double magnitude, bool neg
   const double up = above.value - magnitude;
   const bool above_is_even = (above.code & 1) == 0;
   switch (round) {
-    case Round::Floor: return negative ? above.code : below.code;
-    case Round::Ceil: return negative ? below.code : above.code;
-    case Round::Trunc: return below.code;
-    case Round::Odd: return above_is_even ? below.code : above.code;
-    case Round::Round: return up <= down ? above.code : below.code;
-    default: return up < down || (up == down && above_is_even) ? above.code : below.code;
+    case Round::Floor:
+      return negative ? above.code : below.code;
+    case Round::Ceil:
+      return negative ? below.code : above.code;
+    case Round::Trunc:
+      return below.code;
+    case Round::Odd:
+      return above_is_even ? below.code : above.code;
+    case Round::Round:
+      return up <= down ? above.code : below.code;
+    default:
+      return up < down || (up == down && above_is_even) ? above.code : below.code;
   }
 }
 
@@ -215,9 +221,14 @@ TEST_CASE("rounding to integral values") {
     double want[6];  // rint, round, floor, ceil, trunc, odd
   };
   const Case cases[] = {
-      {2.5, {2, 3, 2, 3, 2, 3}},     {-2.5, {-2, -3, -3, -2, -2, -3}}, {3.5, {4, 4, 3, 4, 3, 3}},
-      {0.25, {0, 0, 0, 1, 0, 1}},    {-0.25, {-0.0, -0.0, -1, -0.0, -0.0, -1}},
-      {7.75, {8, 8, 7, 8, 7, 7}},    {6, {6, 6, 6, 6, 6, 6}},          {1e300, {1e300, 1e300, 1e300, 1e300, 1e300, 1e300}},
+      {2.5, {2, 3, 2, 3, 2, 3}},
+      {-2.5, {-2, -3, -3, -2, -2, -3}},
+      {3.5, {4, 4, 3, 4, 3, 3}},
+      {0.25, {0, 0, 0, 1, 0, 1}},
+      {-0.25, {-0.0, -0.0, -1, -0.0, -0.0, -1}},
+      {7.75, {8, 8, 7, 8, 7, 7}},
+      {6, {6, 6, 6, 6, 6, 6}},
+      {1e300, {1e300, 1e300, 1e300, 1e300, 1e300, 1e300}},
   };
   for (const Case& test : cases) {
     for (size_t i = 0; i < std::size(kRounds); ++i) {

@@ -1,0 +1,15 @@
+// The question that elide-sync asks of the prover.
+#pragma once
+
+#include "pto/target.h"
+#include "src/ir/ir.h"
+
+namespace pto::passes {
+
+// Is the core proved free of races, lost flags and endless waits? Stops at the first thing wrong.
+bool sync_is_proved(const ir::Function& core, const Target& target);
+
+// Drops flags that a proof does without: each flag of an `auto core` in turn, with its waits, presets and drains.
+void elide_flags(ir::Function& core, const Target& target);
+
+}  // namespace pto::passes
