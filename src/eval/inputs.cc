@@ -14,8 +14,8 @@ constexpr int64_t kMostElements = 1 << 20;     // of all tensors together
 constexpr int64_t kMostLongElements = 1 << 17;  // of the sample with a long dim
 constexpr int kMostTries = 4096;
 constexpr int kLongSample = kSamples - 1;
-constexpr int kPositiveSample = 1;
-constexpr int kWideSample = 2;
+constexpr int kPositiveSample = 2;
+constexpr int kWideSample = 1;
 
 // splitmix64: the same numbers everywhere.
 class Random {

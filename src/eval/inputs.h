@@ -17,8 +17,8 @@ struct Inputs {
   std::vector<Tensor> tensors;
 };
 
-// The first three samples have small dims in turn, the last one a long one. Floats are between -2 and 2; positive in the
-// second sample; between -16 and 16 in the third, where f16 overflows if a formula lets it.
+// The first three samples have small dims in turn, the last one a long one. Floats are between -2 and 2; between -16 and 16
+// in the second sample, where f16 overflows if a formula lets it; positive in the third.
 inline constexpr int kSamples = 4;
 
 // nullopt: no dims were found that fit the constraints, or the tensors are too large; `reason` says which.

@@ -22,7 +22,29 @@ struct Name {
 enum class ExprKind : uint8_t { Error, Int, Float, String, Name, Prefix, Binary, Call, Index, List };
 
 enum class Operator : uint8_t {
-  None, Add, Sub, Mul, Div, Mod, Pow, Lt, Le, Gt, Ge, Eq, Ne, And, Or, BitAnd, BitOr, BitXor, Shl, Shr, Neg, Not, BitNot,
+  None,
+  Add,
+  Sub,
+  Mul,
+  Div,
+  Mod,
+  Pow,
+  Lt,
+  Le,
+  Gt,
+  Ge,
+  Eq,
+  Ne,
+  And,
+  Or,
+  BitAnd,
+  BitOr,
+  BitXor,
+  Shl,
+  Shr,
+  Neg,
+  Not,
+  BitNot,
 };
 
 struct Argument {
@@ -42,17 +64,17 @@ struct Slice {
 struct Expr {
   ExprKind kind = ExprKind::Error;
   Span span;
-  std::string text;          // Name; String: its value
-  uint64_t integer = 0;      // Int
-  double real = 0;           // Float
+  std::string text;      // Name; String: its value
+  uint64_t integer = 0;  // Int
+  double real = 0;       // Float
   Operator op = Operator::None;
   Span op_span;
-  ExprRef a;                 // Prefix, Binary; Call: the callee; Index: the base
-  ExprRef b;                 // Binary; Index: the first of `; v0, v1`
-  ExprRef c;                 // Index: the second of `; v0, v1`
-  std::vector<Argument> args;   // Call
-  std::vector<Slice> slices;    // Index
-  std::vector<ExprRef> items;   // List
+  ExprRef a;                   // Prefix, Binary; Call: the callee; Index: the base
+  ExprRef b;                   // Binary; Index: the first of `; v0, v1`
+  ExprRef c;                   // Index: the second of `; v0, v1`
+  std::vector<Argument> args;  // Call
+  std::vector<Slice> slices;   // Index
+  std::vector<ExprRef> items;  // List
 };
 
 struct Type {
@@ -75,7 +97,19 @@ struct Range {
 };
 
 enum class StmtKind : uint8_t {
-  Let, Var, Assign, Expression, Parallel, For, While, If, Return, Buf, Buffer, Task, Instruction,
+  Let,
+  Var,
+  Assign,
+  Expression,
+  Parallel,
+  For,
+  While,
+  If,
+  Return,
+  Buf,
+  Buffer,
+  Task,
+  Instruction,
 };
 
 struct Operand {
@@ -93,20 +127,20 @@ struct Block {
 
 struct Stmt {
   StmtKind kind = StmtKind::Expression;
-  Span span;                    // without its blocks
-  std::vector<Name> names;      // Let, Var: the pattern. Buf, Buffer, Task: one. Instruction: the mnemonic. Task: its name
-  bool is_tuple = false;        // Let: `let (a) = ...`
-  std::vector<Type> types;      // Let: none or one. Buf, Buffer: one
-  ExprRef target;               // Assign
-  Operator op = Operator::None; // Assign: `+=`
-  ExprRef value;                // Let, Assign, Expression, Return; Buffer: `at`; If, While: conditions are in `conditions`
-  std::vector<Range> ranges;    // Parallel, For
+  Span span;                // without its blocks
+  std::vector<Name> names;  // Let, Var: the pattern. Buf, Buffer, Task: one. Instruction: the mnemonic. Task: its name
+  bool is_tuple = false;    // Let: `let (a) = ...`
+  std::vector<Type> types;  // Let: none or one. Buf, Buffer: one
+  ExprRef target;           // Assign
+  Operator op = Operator::None;  // Assign: `+=`
+  ExprRef value;  // Let, Assign, Expression, Return; Buffer: `at`; If, While: conditions are in `conditions`
+  std::vector<Range> ranges;  // Parallel, For
   Name split;
   ExprRef pipeline;
   std::vector<ExprRef> conditions;  // If: one a branch; While: one
   std::vector<Block> blocks;        // Parallel, For, While: one. If: a condition each, then maybe the else
   // Buf
-  Name space;      // of `at` or `in`
+  Name space;  // of `at` or `in`
   ExprRef address;
   ExprRef slots;
   ExprRef stride;
@@ -141,9 +175,9 @@ struct Item {
   Span span;
   std::string doc;
   Name name;
-  std::string path;   // Import
+  std::string path;  // Import
   Span path_span;
-  ExprRef value;      // Const, Inline
+  ExprRef value;            // Const, Inline
   std::vector<Name> names;  // Inline: parameters
   bool automatic = false;   // Core
   Name core_kind;           // Core
@@ -152,7 +186,7 @@ struct Item {
   std::vector<Param> results;
   bool has_results = false;  // `->` was written
   std::vector<ExprRef> constraints;
-  Span ring;                 // a ring was written
+  Span ring;  // a ring was written
   Block body;
 };
 

@@ -19,12 +19,12 @@ using ast::Operator;
 
 Operator binary_operator(const std::string& text) {
   static constexpr std::pair<std::string_view, Operator> kTable[] = {
-      {"+", Operator::Add},    {"-", Operator::Sub},    {"*", Operator::Mul},   {"/", Operator::Div},
-      {"%", Operator::Mod},    {"**", Operator::Pow},   {"<", Operator::Lt},    {"<=", Operator::Le},
-      {">", Operator::Gt},     {">=", Operator::Ge},    {"==", Operator::Eq},   {"!=", Operator::Ne},
-      {"&&", Operator::And},   {"||", Operator::Or},    {"&", Operator::BitAnd}, {"|", Operator::BitOr},
-      {"^", Operator::BitXor}, {"<<", Operator::Shl},   {">>", Operator::Shr},  {"+=", Operator::Add},
-      {"-=", Operator::Sub},   {"*=", Operator::Mul},   {"/=", Operator::Div},  {"%=", Operator::Mod},
+      {"+", Operator::Add},    {"-", Operator::Sub},  {"*", Operator::Mul},    {"/", Operator::Div},
+      {"%", Operator::Mod},    {"**", Operator::Pow}, {"<", Operator::Lt},     {"<=", Operator::Le},
+      {">", Operator::Gt},     {">=", Operator::Ge},  {"==", Operator::Eq},    {"!=", Operator::Ne},
+      {"&&", Operator::And},   {"||", Operator::Or},  {"&", Operator::BitAnd}, {"|", Operator::BitOr},
+      {"^", Operator::BitXor}, {"<<", Operator::Shl}, {">>", Operator::Shr},   {"+=", Operator::Add},
+      {"-=", Operator::Sub},   {"*=", Operator::Mul}, {"/=", Operator::Div},   {"%=", Operator::Mod},
   };
   for (const auto& [spelling, op] : kTable) {
     if (spelling == text) {
@@ -102,15 +102,22 @@ class Builder {
       }
       const char c = quoted[++i];
       switch (c) {
-        case 'n': out += '\n'; break;
-        case 't': out += '\t'; break;
+        case 'n':
+          out += '\n';
+          break;
+        case 't':
+          out += '\t';
+          break;
         case '"':
-        case '\\': out += c; break;
+        case '\\':
+          out += c;
+          break;
         default: {
           Span span = span_of(token);
           span.begin += static_cast<uint32_t>(i) - 1;
           span.length = 2;
-          error(span, "unknown escape `\\" + std::string(1, c) + "` in a string; known are `\\\"`, `\\\\`, `\\n` and `\\t`");
+          error(span,
+                "unknown escape `\\" + std::string(1, c) + "` in a string; known are `\\\"`, `\\\\`, `\\n` and `\\t`");
         }
       }
     }

@@ -1,5 +1,5 @@
-// From ANTLR's parse tree, which must be free of errors, to the syntax tree. The types are only declared: ANTLR's headers
-// stay in parse.cc and ast_builder.cc.
+// From ANTLR's parse tree, which must be free of errors, to the syntax tree. The types are only declared: ANTLR's
+// headers stay in parse.cc and ast_builder.cc.
 #pragma once
 
 #include <string_view>

@@ -28,7 +28,8 @@ struct Options {
   const Target* target = nullptr;
 };
 
-// `file` is a text of `sources`; imported texts are added to it. `imported`, if given, gets their paths in order of reading.
+// `file` is a text of `sources`; imported texts are added to it. `imported`, if given, gets their paths in order of
+// reading.
 Result<ir::Module> compile_source(SourceManager& sources, uint16_t file, const Options& options, DiagnosticSink& sink,
                                   std::vector<std::string>* imported = nullptr);
 

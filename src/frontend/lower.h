@@ -37,9 +37,9 @@ bool is_builtin(const std::string& name);
 struct Val {
   enum class Kind : uint8_t { Error, Scalar, Value, Tuple };
   Kind kind = Kind::Error;
-  ExprId expr;                       // Scalar
-  ir::ValueId value;                 // Value
-  std::vector<ir::ValueId> values;   // Tuple: results of a call; may be empty
+  ExprId expr;                      // Scalar
+  ir::ValueId value;                // Value
+  std::vector<ir::ValueId> values;  // Tuple: results of a call; may be empty
   bool is_error() const { return kind == Kind::Error; }
   bool is_scalar() const { return kind == Kind::Scalar; }
   bool is_value() const { return kind == Kind::Value; }
@@ -51,11 +51,11 @@ struct Binding {
   enum class Kind : uint8_t { Scalar, Value, Buffer, Task, Poison };
   Kind kind = Kind::Scalar;
   bool is_var = false;
-  int param = -1;         // place in function.params
-  size_t depth = 0;       // number of the scope; a Parallel's body must not assign outside of it
-  ExprId expr;            // Scalar
-  ir::ValueId value;      // Value
-  uint32_t index = 0;     // Buffer; Task: its op
+  int param = -1;      // place in function.params
+  size_t depth = 0;    // number of the scope; a Parallel's body must not assign outside of it
+  ExprId expr;         // Scalar
+  ir::ValueId value;   // Value
+  uint32_t index = 0;  // Buffer; Task: its op
   Span span;
 };
 
@@ -115,15 +115,15 @@ class Lower {
   std::optional<std::vector<ExprId>> shape(const std::vector<ast::ExprRef>& refs, Span span);
   void core_directions();
   std::string base_tensor(ast::ExprRef ref) const;
-  void note_directions(const ast::Block& block, std::map<std::string, std::string>& views,
-                       std::set<std::string>& read, std::set<std::string>& written) const;
+  void note_directions(const ast::Block& block, std::map<std::string, std::string>& views, std::set<std::string>& read,
+                       std::set<std::string>& written) const;
 
   // --- lower_scalar.cc
   Val scalar_binary(const ast::Expr& expr, ExprId a, ExprId b);
   Val make_scalar(ExprOp op, ExprId a, ExprId b, Span span);
   Val negate_scalar(ExprId a, Span span);
   bool is_real(ExprId id) const { return fn().exprs.is_real(id, fn().symbols); }
-  DType scalar_type(ExprId id) const;  // None: literals and index expressions
+  DType scalar_type(ExprId id) const;                     // None: literals and index expressions
   ExprId index(ast::ExprRef ref, std::string_view what);  // invalid id: reported
   std::optional<int64_t> constant(ast::ExprRef ref, std::string_view what, int64_t least = 1);
   // A scalar that stands on a side of an operation on `type`; invalid id: reported.
@@ -153,7 +153,8 @@ class Lower {
   void emit_effect(ir::Op op, Span span);
 
   // --- lower_elementwise.cc
-  Val binary_op(ir::OpKind kind, const std::string& name, const Val& a, const Val& b, Span span, Span a_span, Span b_span);
+  Val binary_op(ir::OpKind kind, const std::string& name, const Val& a, const Val& b, Span span, Span a_span,
+                Span b_span);
   Val unary_op(ir::OpKind kind, const std::string& name, const ast::Expr& call);
   Val unary_value(ir::OpKind kind, const std::string& name, ir::ValueId value, Span span);
   Val compare_op(isa::Cmp cmp, const Val& a, const Val& b, const ast::Expr& expr);
@@ -188,8 +189,8 @@ class Lower {
     int param = -1;
   };
   std::optional<Window> window(ast::ExprRef ref, const std::string& what);
-  bool window_dim(const ast::Slice& slice, ExprId dim, DType dtype, bool last, Window& out, std::vector<int64_t>& lengths,
-                  std::vector<ExprId>& valids);
+  bool window_dim(const ast::Slice& slice, ExprId dim, DType dtype, bool last, Window& out,
+                  std::vector<int64_t>& lengths, std::vector<ExprId>& valids);
   bool placement(const ast::Expr& call, ir::Type& type);
   Val load_op(const ast::Expr& call);
   Val store_op(const ast::Expr& call);
@@ -280,20 +281,20 @@ class Lower {
   ir::RegionId region_;
   size_t parallel_depth_ = 0;  // number of scopes outside the innermost `parallel`; 0: none
   bool in_parallel_ = false;
-  bool body_started_ = false;   // a statement that is neither `buf` nor a view
+  bool body_started_ = false;  // a statement that is neither `buf` nor a view
   int eval_depth_ = 0;
-  size_t expanded_ = 0;         // expressions evaluated inside inline helpers
-  size_t if_depth_ = 0;         // `else if` nests, though it is not written so
+  size_t expanded_ = 0;  // expressions evaluated inside inline helpers
+  size_t if_depth_ = 0;  // `else if` nests, though it is not written so
   Facts facts_;
-  std::set<size_t> written_;    // parameters
+  std::set<size_t> written_;  // parameters
   std::map<size_t, Span> written_spans_;
-  std::set<uint32_t> written_buffers_;             // workspace values that a task wrote
-  std::map<uint32_t, uint32_t> full_symbols_;      // a Full's or Broadcast's value: how many symbols there were before it
-  std::map<uint32_t, ir::ValueId> carried_init_;   // a loop's argument: its first value
+  std::set<uint32_t> written_buffers_;         // workspace values that a task wrote
+  std::map<uint32_t, uint32_t> full_symbols_;  // a Full's or Broadcast's value: how many symbols there were before it
+  std::map<uint32_t, ir::ValueId> carried_init_;  // a loop's argument: its first value
   size_t errors_before_ = 0;
   std::map<std::string, ir::ParamMode> core_modes_;
   std::map<uint32_t, ir::Type> windows_;  // a Store's op: the type its window would load
-  std::map<uint32_t, int> view_params_;            // a view's value: the parameter it is a view of
+  std::map<uint32_t, int> view_params_;   // a view's value: the parameter it is a view of
 };
 
 }  // namespace pto::frontend

@@ -7,10 +7,10 @@ namespace pto::frontend {
 
 const std::vector<std::string>& builtin_names() {
   static const std::vector<std::string> kNames = {
-      "abs",     "exp",     "log",     "sqrt",    "rsqrt",   "recip",   "relu",   "tanh",  "sigmoid", "sum",  "max",
-      "min",     "mean",    "softmax", "matmul",  "cast",    "reshape", "select", "full",  "zeros",   "load", "store",
-      "row_max", "row_sum", "row_min", "col_sum", "col_max", "col_min", "move",   "extract", "fillpad", "broadcast",
-      "ceildiv", "block_index", "block_count"};
+      "abs",     "exp",   "log",     "sqrt",    "rsqrt",     "recip",   "relu",        "tanh",       "sigmoid",
+      "sum",     "max",   "min",     "mean",    "softmax",   "matmul",  "cast",        "reshape",    "select",
+      "full",    "zeros", "load",    "store",   "row_max",   "row_sum", "row_min",     "col_sum",    "col_max",
+      "col_min", "move",  "extract", "fillpad", "broadcast", "ceildiv", "block_index", "block_count"};
   return kNames;
 }
 
@@ -99,8 +99,10 @@ Val Lower::builtin(const std::string& name, const ast::Expr& expr, bool& found) 
   if (name == "reshape") {
     return reshape_op(expr);
   }
-  static const std::map<std::string, ir::OpKind> kReductions = {
-      {"sum", ir::OpKind::Sum}, {"max", ir::OpKind::ReduceMax}, {"min", ir::OpKind::ReduceMin}, {"mean", ir::OpKind::Mean}};
+  static const std::map<std::string, ir::OpKind> kReductions = {{"sum", ir::OpKind::Sum},
+                                                                {"max", ir::OpKind::ReduceMax},
+                                                                {"min", ir::OpKind::ReduceMin},
+                                                                {"mean", ir::OpKind::Mean}};
   if (is_level(ir::Level::Tensor)) {
     if (const auto reduction = kReductions.find(name); reduction != kReductions.end()) {
       return reduce_op(reduction->second, name, expr);

@@ -18,7 +18,8 @@ std::optional<Lower::CallArguments> Lower::bind_arguments(FunctionInfo& callee, 
   }
   if (args.size() > declared || args.size() < required) {
     error(DiagId::ArgumentCount, span,
-          {target.name, std::to_string(declared) + (declared == 1 ? " argument" : " arguments"), std::to_string(args.size())})
+          {target.name, std::to_string(declared) + (declared == 1 ? " argument" : " arguments"),
+           std::to_string(args.size())})
         .note(target.span, "declared here");
     return std::nullopt;
   }
@@ -46,7 +47,8 @@ std::optional<Lower::CallArguments> Lower::bind_arguments(FunctionInfo& callee, 
     const ir::ValueId value = with_results ? task_tensor(args[i], param) : [&] {
       const Val val = eval(args[i]);
       if (!val.is_error() && !val.is_value()) {
-        fail(DiagId::WrongType, at(args[i]).span, {"argument `" + param.name + "` of `" + target.name + "`", "a tensor", text(val)});
+        fail(DiagId::WrongType, at(args[i]).span,
+             {"argument `" + param.name + "` of `" + target.name + "`", "a tensor", text(val)});
       }
       return val.is_value() ? val.value : ir::ValueId();
     }();
@@ -100,7 +102,8 @@ bool Lower::unify(FunctionInfo& callee, CallArguments& bound, const std::vector<
   for (const SymId dim : target.dims) {
     const auto value = bound.symbols.find(dim.index());
     if (value == bound.symbols.end()) {
-      error(DiagId::DimNotBound, span, {target.symbols[dim.index()].name, target.name, "no argument of this call has it as a dim of its own"});
+      error(DiagId::DimNotBound, span,
+            {target.symbols[dim.index()].name, target.name, "no argument of this call has it as a dim of its own"});
       return false;
     }
     bound.dims.push_back(value->second);
@@ -121,11 +124,13 @@ bool Lower::check_unified(FunctionInfo& callee, const CallArguments& bound, size
       continue;
     }
     if (!same_expr(fn().exprs, *dim, given.dims[k])) {
-      const std::string what = "dim " + std::to_string(k) + " of argument `" + wanted.name + "` of `" + callee.function.name + "`";
+      const std::string what =
+          "dim " + std::to_string(k) + " of argument `" + wanted.name + "` of `" + callee.function.name + "`";
       const bool known = fn().exprs.constant(*dim) && fn().exprs.constant(given.dims[k]);
-      Handle handle = known ? error(DiagId::ShapeMismatch, span,
-                                    {what, "`" + text(*dim) + "`", "`" + text(given.dims[k]) + "`", "they must be equal"})
-                            : error(DiagId::DimsUnproved, span, {what, "`" + text(*dim) + "`", "`" + text(given.dims[k]) + "`"});
+      Handle handle =
+          known ? error(DiagId::ShapeMismatch, span,
+                        {what, "`" + text(*dim) + "`", "`" + text(given.dims[k]) + "`", "they must be equal"})
+                : error(DiagId::DimsUnproved, span, {what, "`" + text(*dim) + "`", "`" + text(given.dims[k]) + "`"});
       handle.note(wanted.span, "declared here");
       return false;
     }
@@ -137,13 +142,15 @@ Val Lower::call_function(FunctionInfo& callee, const ast::Expr& call) {
   const ir::Function& target = callee.function;
   const Span span = call.span;
   if (!is_level(ir::Level::Tensor)) {
-    error(DiagId::NotCallable, span, {target.name, is_level(ir::Level::Exec) ? "start it with `task`" : "only graphs call"})
+    error(DiagId::NotCallable, span,
+          {target.name, is_level(ir::Level::Exec) ? "start it with `task`" : "only graphs call"})
         .note(target.span, "declared here");
     return {};
   }
   const ir::Level level = ir::level_of(target.kind);
   if (level != ir::Level::Tensor && level != ir::Level::Tile) {
-    error(DiagId::NotCallable, span, {target.name, "a graph calls graphs and kernels"}).note(target.span, "declared here");
+    error(DiagId::NotCallable, span, {target.name, "a graph calls graphs and kernels"})
+        .note(target.span, "declared here");
     return {};
   }
   info_.calls.emplace_back(target.name, span);
@@ -220,7 +227,8 @@ ir::ValueId Lower::task_tensor(ast::ExprRef ref, const ir::Param& param) {
     return {};
   }
   if (binding->kind != Binding::Kind::Value) {
-    error(DiagId::WrongType, expr.span, {"argument `" + param.name + "`", "a tensor", "`" + expr.text + "`, which is none"})
+    error(DiagId::WrongType, expr.span,
+          {"argument `" + param.name + "`", "a tensor", "`" + expr.text + "`, which is none"})
         .note(binding->span, "declared here");
     return {};
   }

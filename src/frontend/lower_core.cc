@@ -109,7 +109,8 @@ void Lower::core_directions() {
     const std::string& name = param.name.text;
     const bool reads = read.contains(name);
     const bool writes = written.contains(name);
-    const std::string does = reads && writes ? "reads and writes it" : reads ? "only reads it"
+    const std::string does = reads && writes ? "reads and writes it"
+                             : reads         ? "only reads it"
                              : writes        ? "only writes it"
                                              : "never uses it";
     if ((is_result && (reads || !writes)) || (param.is_inout && !writes)) {
@@ -167,7 +168,8 @@ void Lower::buf_statement(const ast::Stmt& stmt) {
   if (!stmt.layout.empty()) {
     const auto layout = layout_from_spelling(stmt.layout.text);
     if (!layout || *layout == Layout::None) {
-      error(DiagId::UnknownValue, stmt.layout.span, {stmt.layout.text, "layout", "`nd`, `dn`, `nz`, `zn`, `zz` and `nn`"});
+      error(DiagId::UnknownValue, stmt.layout.span,
+            {stmt.layout.text, "layout", "`nd`, `dn`, `nz`, `zn`, `zz` and `nn`"});
       return poison();
     }
     buffer.tile.layout = *layout;
@@ -221,7 +223,8 @@ bool Lower::buffer_place(const ast::Stmt& stmt, isa::Buffer& buffer) {
       return false;
     }
     if (*slots > kMostSlots) {
-      error(DiagId::BufferInvalid, at(stmt.slots).span, {buffer.name, "it has more than " + std::to_string(kMostSlots) + " slots"});
+      error(DiagId::BufferInvalid, at(stmt.slots).span,
+            {buffer.name, "it has more than " + std::to_string(kMostSlots) + " slots"});
       return false;
     }
     buffer.slots = *slots;
@@ -319,12 +322,14 @@ bool Lower::gm_operand(isa::OperandKind kind, const ast::Expr& expr, isa::Operan
   out.tensor = isa::TensorId(static_cast<uint32_t>(tensor - fn().tensors.begin()));
   const size_t rank = fn().type(binding->value).dims.size();
   if (expr.slices.size() != rank) {
-    error(DiagId::RankMismatch, expr.span, {"a place in `" + base.text + "`", std::to_string(rank), std::to_string(expr.slices.size())});
+    error(DiagId::RankMismatch, expr.span,
+          {"a place in `" + base.text + "`", std::to_string(rank), std::to_string(expr.slices.size())});
     return false;
   }
   for (const ast::Slice& slice : expr.slices) {
     if (slice.kind != ast::SliceKind::Point) {
-      error(DiagId::WrongPlace, slice.span, {"a range", "in an instruction: a tile covers the last dims from the place given"});
+      error(DiagId::WrongPlace, slice.span,
+            {"a range", "in an instruction: a tile covers the last dims from the place given"});
       return false;
     }
     const ExprId offset = index(slice.a, "an offset");
@@ -371,7 +376,8 @@ bool Lower::attribute_operand(isa::OperandKind kind, const ast::Operand& given, 
   };
   switch (kind) {
     case OperandKind::Round:
-      return take(isa::round_from_spelling(text), "rounding mode", "`rint`, `round`, `floor`, `ceil`, `trunc` and `odd`");
+      return take(isa::round_from_spelling(text), "rounding mode",
+                  "`rint`, `round`, `floor`, `ceil`, `trunc` and `odd`");
     case OperandKind::Cmp:
       return take(isa::cmp_from_spelling(text), "comparison", "`eq`, `ne`, `lt`, `le`, `gt` and `ge`");
     case OperandKind::Pad:

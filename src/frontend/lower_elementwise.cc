@@ -4,7 +4,8 @@
 namespace pto::frontend {
 
 // Shapes of tensors meet as in NumPy: from the last dim, and 1 stretches.
-std::optional<ir::Type> Lower::broadcast_tensors(const ir::Type& a, const ir::Type& b, const std::string& name, Span span) {
+std::optional<ir::Type> Lower::broadcast_tensors(const ir::Type& a, const ir::Type& b, const std::string& name,
+                                                 Span span) {
   const ir::Type& longer = a.dims.size() >= b.dims.size() ? a : b;
   const ir::Type& shorter = a.dims.size() >= b.dims.size() ? b : a;
   ir::Type out = longer;
@@ -33,7 +34,8 @@ std::optional<ir::Type> Lower::broadcast_tensors(const ir::Type& a, const ir::Ty
 }
 
 // Tiles: the same shape, or one is a column [R, 1] or a row [1, C] of the other.
-std::optional<ir::Type> Lower::broadcast_tiles(const ir::Type& a, const ir::Type& b, const std::string& name, Span span) {
+std::optional<ir::Type> Lower::broadcast_tiles(const ir::Type& a, const ir::Type& b, const std::string& name,
+                                               Span span) {
   const bool rows_fit = a.rows == b.rows || a.rows == 1 || b.rows == 1;
   const bool cols_fit = a.cols == b.cols || a.cols == 1 || b.cols == 1;
   const bool a_whole = a.rows >= b.rows && a.cols >= b.cols;
@@ -131,7 +133,8 @@ Val Lower::compare_op(isa::Cmp cmp, const Val& a, const Val& b, const ast::Expr&
   } else {
     const Val& value = a.is_value() ? a : b;
     type = fn().type(value.value);
-    const ExprId id = scalar_operand(a.is_value() ? b.expr : a.expr, type.dtype, at(a.is_value() ? expr.b : expr.a).span);
+    const ExprId id =
+        scalar_operand(a.is_value() ? b.expr : a.expr, type.dtype, at(a.is_value() ? expr.b : expr.a).span);
     if (!id.valid()) {
       return {};
     }
@@ -342,7 +345,8 @@ Val Lower::broadcast_op(const ast::Expr& call) {
     const bool row = from.rows == 1 && from.cols == to.cols;
     const bool column = from.cols == 1 && from.rows == to.rows;
     if (!row && !column) {
-      return fail(DiagId::ShapeMismatch, call.span, {"`broadcast`", text(from), text(to), "it takes a row `[1, C]` or a column `[R, 1]`"});
+      return fail(DiagId::ShapeMismatch, call.span,
+                  {"`broadcast`", text(from), text(to), "it takes a row `[1, C]` or a column `[R, 1]`"});
     }
     to.valid_rows = row ? fn().exprs.integer(to.rows) : from.valid_rows;
     to.valid_cols = row ? from.valid_cols : fn().exprs.integer(to.cols);
@@ -360,7 +364,8 @@ Val Lower::broadcast_op(const ast::Expr& call) {
       return {};
     }
     if (joined->dims != to.dims) {
-      return fail(DiagId::ShapeMismatch, call.span, {"`broadcast`", text(from), text(to), "the result has the shape given"});
+      return fail(DiagId::ShapeMismatch, call.span,
+                  {"`broadcast`", text(from), text(to), "the result has the shape given"});
     }
   }
   ir::Op op;

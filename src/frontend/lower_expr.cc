@@ -10,15 +10,16 @@
 namespace pto::frontend {
 namespace {
 
-constexpr int kDeepestEvaluation = 2000;   // nested expressions, through inline helpers too
-constexpr size_t kDeepestExpansion = 32;   // inline helpers in inline helpers
+constexpr int kDeepestEvaluation = 2000;      // nested expressions, through inline helpers too
+constexpr size_t kDeepestExpansion = 32;      // inline helpers in inline helpers
 constexpr size_t kMostOps = size_t{1} << 18;  // of one function
 
 // Part of the language's design, but not of this compiler.
 constexpr std::array<std::string_view, 33> kNotYet = {
-    "erf",    "sin",     "cos",    "floor",   "ceil",   "round",  "prod",    "argmax", "argmin", "layernorm", "rmsnorm",
-    "concat", "slice",   "pad",    "gather",  "scatter", "take",  "iota",    "sort",   "topk",   "cumsum",    "quant",
-    "dequant", "print",  "assert", "atomic_add", "transpose", "pow", "where", "prefetch", "tpush", "tpop", "row_argmax",
+    "erf",       "sin",     "cos",      "floor", "ceil",    "round",      "prod",    "argmax",     "argmin",
+    "layernorm", "rmsnorm", "concat",   "slice", "pad",     "gather",     "scatter", "take",       "iota",
+    "sort",      "topk",    "cumsum",   "quant", "dequant", "print",      "assert",  "atomic_add", "transpose",
+    "pow",       "where",   "prefetch", "tpush", "tpop",    "row_argmax",
 };
 
 ir::OpKind op_kind(ast::Operator op) {
@@ -59,22 +60,38 @@ bool is_arithmetic(ast::Operator op) {
 
 std::string_view spelling_of(ast::Operator op) {
   switch (op) {
-    case ast::Operator::Add: return "`+`";
-    case ast::Operator::Sub: return "`-`";
-    case ast::Operator::Mul: return "`*`";
-    case ast::Operator::Div: return "`/`";
-    case ast::Operator::Mod: return "`%`";
-    case ast::Operator::Pow: return "`**`";
-    case ast::Operator::And: return "`&&`";
-    case ast::Operator::Or: return "`||`";
-    case ast::Operator::BitAnd: return "`&`";
-    case ast::Operator::BitOr: return "`|`";
-    case ast::Operator::BitXor: return "`^`";
-    case ast::Operator::Shl: return "`<<`";
-    case ast::Operator::Shr: return "`>>`";
-    case ast::Operator::Not: return "`!`";
-    case ast::Operator::BitNot: return "`~`";
-    default: return "a comparison";
+    case ast::Operator::Add:
+      return "`+`";
+    case ast::Operator::Sub:
+      return "`-`";
+    case ast::Operator::Mul:
+      return "`*`";
+    case ast::Operator::Div:
+      return "`/`";
+    case ast::Operator::Mod:
+      return "`%`";
+    case ast::Operator::Pow:
+      return "`**`";
+    case ast::Operator::And:
+      return "`&&`";
+    case ast::Operator::Or:
+      return "`||`";
+    case ast::Operator::BitAnd:
+      return "`&`";
+    case ast::Operator::BitOr:
+      return "`|`";
+    case ast::Operator::BitXor:
+      return "`^`";
+    case ast::Operator::Shl:
+      return "`<<`";
+    case ast::Operator::Shr:
+      return "`>>`";
+    case ast::Operator::Not:
+      return "`!`";
+    case ast::Operator::BitNot:
+      return "`~`";
+    default:
+      return "a comparison";
   }
 }
 
@@ -270,7 +287,8 @@ std::optional<bool> Lower::flag(const ast::Expr& call, std::string_view name) {
   }
   const std::string text = word(arg->value);
   if (text != "true" && text != "false") {
-    error(DiagId::WrongType, at(arg->value).span, {"`" + std::string(name) + "`", "`true` or `false`", "something else"});
+    error(DiagId::WrongType, at(arg->value).span,
+          {"`" + std::string(name) + "`", "`true` or `false`", "something else"});
     return std::nullopt;
   }
   return text == "true";

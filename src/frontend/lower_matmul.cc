@@ -46,9 +46,10 @@ std::optional<ir::Type> Lower::matmul_type(const ir::Type& a, const ir::Type& b,
     return check_tensor_size(out, span, "the result of `matmul`") ? std::optional(out) : std::nullopt;
   }
   if (a.cols != b.rows) {
-    error(DiagId::ShapeMismatch, span,
-          {"`matmul`", text(a), text(b), "the left one has " + std::to_string(a.cols) + " columns, the right one " +
-                                             std::to_string(b.rows) + " rows"});
+    error(
+        DiagId::ShapeMismatch, span,
+        {"`matmul`", text(a), text(b),
+         "the left one has " + std::to_string(a.cols) + " columns, the right one " + std::to_string(b.rows) + " rows"});
     return std::nullopt;
   }
   out.cols = b.cols;
@@ -104,8 +105,9 @@ Val Lower::matmul_op(const ast::Expr& call) {
         wanted.dims = {type->dims[1]};
       }
     }
-    const bool fits = tile ? given.rows == wanted.rows && given.cols == wanted.cols
-                           : given.dims.size() == wanted.dims.size() && same_expr(fn().exprs, given.dims[0], wanted.dims[0]);
+    const bool fits =
+        tile ? given.rows == wanted.rows && given.cols == wanted.cols
+             : given.dims.size() == wanted.dims.size() && same_expr(fn().exprs, given.dims[0], wanted.dims[0]);
     if (given.dtype != wanted.dtype || !fits) {
       wanted.space = Space::None;
       wanted.valid_rows = fn().exprs.integer(wanted.rows);

@@ -24,7 +24,9 @@ Val Lower::fail(DiagId id, Span span, std::initializer_list<std::string> args) {
   return {};
 }
 
-Val Lower::unsupported(Span span, const std::string& what) { return fail(DiagId::NotSupported, span, {what}); }
+Val Lower::unsupported(Span span, const std::string& what) {
+  return fail(DiagId::NotSupported, span, {what});
+}
 
 Lower::Handle Lower::unknown(DiagId id, Span span, const std::string& name, std::vector<std::string> candidates) {
   Handle handle = error(id, span, {name});
@@ -74,7 +76,9 @@ std::vector<Span> Lower::spans(Span span) const {
   return out;
 }
 
-std::string Lower::text(ExprId id) const { return id.valid() ? fn().exprs.print(id, fn().symbols) : "?"; }
+std::string Lower::text(ExprId id) const {
+  return id.valid() ? fn().exprs.print(id, fn().symbols) : "?";
+}
 
 std::string Lower::dims_text(const std::vector<ExprId>& dims) const {
   std::string out = "[";
@@ -88,7 +92,8 @@ std::string Lower::text(const ir::Type& type) const {
   if (type.is_tensor()) {
     return dtype_name(type.dtype) + dims_text(type.dims);
   }
-  std::string out = "tile " + dtype_name(type.dtype) + "[" + std::to_string(type.rows) + ", " + std::to_string(type.cols);
+  std::string out =
+      "tile " + dtype_name(type.dtype) + "[" + std::to_string(type.rows) + ", " + std::to_string(type.cols);
   if (type.valid_rows.valid() && !is_whole(type)) {
     out += "; " + text(type.valid_rows) + ", " + text(type.valid_cols);
   }

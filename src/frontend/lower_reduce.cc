@@ -3,7 +3,8 @@
 
 namespace pto::frontend {
 
-std::optional<int> Lower::axis(const ast::Expr& call, size_t rank, std::optional<int> fallback, const std::string& name) {
+std::optional<int> Lower::axis(const ast::Expr& call, size_t rank, std::optional<int> fallback,
+                               const std::string& name) {
   const ast::Argument* arg = argument(call, "axis");
   if (arg == nullptr && !fallback) {
     error(DiagId::ArgumentCount, call.span, {name, "an `axis`", "none"}).help("write `axis: -1` for the last axis");
@@ -19,7 +20,8 @@ std::optional<int> Lower::axis(const ast::Expr& call, size_t rank, std::optional
   }
   const auto count = static_cast<int64_t>(rank);
   if (value < -count || value >= count) {
-    error(DiagId::AxisRange, arg == nullptr ? call.span : at(arg->value).span, {std::to_string(value), std::to_string(rank)});
+    error(DiagId::AxisRange, arg == nullptr ? call.span : at(arg->value).span,
+          {std::to_string(value), std::to_string(rank)});
     return std::nullopt;
   }
   return static_cast<int>(value < 0 ? value + count : value);
@@ -41,12 +43,14 @@ Val Lower::reduce_op(ir::OpKind kind, const std::string& name, const ast::Expr& 
     return {};
   }
   if (type.dtype == DType::Bool || (kind == ir::OpKind::Mean && !is_float(type.dtype))) {
-    return fail(DiagId::WrongType, call.span, {"`" + name + "`", kind == ir::OpKind::Mean ? "floats" : "numbers", dtype_name(type.dtype)});
+    return fail(DiagId::WrongType, call.span,
+                {"`" + name + "`", kind == ir::OpKind::Mean ? "floats" : "numbers", dtype_name(type.dtype)});
   }
   std::vector<ExprId> dropped = type.dims;
   dropped.erase(dropped.begin() + *along);
   if (!*keep && dropped.empty()) {
-    error(DiagId::RankMismatch, call.span, {"the result of `" + name + "`", "1 to 5", "0"}).help("write `keepdims: true`");
+    error(DiagId::RankMismatch, call.span, {"the result of `" + name + "`", "1 to 5", "0"})
+        .help("write `keepdims: true`");
     return {};
   }
   type.dims[static_cast<size_t>(*along)] = fn().exprs.integer(1);
@@ -115,7 +119,8 @@ Val Lower::reshape_value(ir::ValueId value, std::vector<ExprId> dims, Span span)
   ir::Type type = fn().type(value);
   const std::vector<ExprId> before = type.dims;
   if (!same_product(fn().exprs, before, dims)) {
-    return fail(DiagId::ElementCount, span, {text(type), dims_text(dims), "can't prove that the numbers of elements are equal"});
+    return fail(DiagId::ElementCount, span,
+                {text(type), dims_text(dims), "can't prove that the numbers of elements are equal"});
   }
   type.dims = std::move(dims);
   ir::Op op;
@@ -134,7 +139,8 @@ Val Lower::reshape_op(const ast::Expr& call) {
     return fail(DiagId::WrongType, list.span, {"`reshape`", "a shape like `[M * N]`", "something else"});
   }
   if (!is_level(ir::Level::Tensor) && (in_parallel_ || region_ != fn().body || body_started_)) {
-    return fail(DiagId::WrongPlace, call.span, {"`reshape`", "behind other statements: it names a view of a whole tensor"});
+    return fail(DiagId::WrongPlace, call.span,
+                {"`reshape`", "behind other statements: it names a view of a whole tensor"});
   }
   // A view of an output is written through, so its name is looked up as a place, not read.
   const ast::Expr& base = at(call.args[0].value);

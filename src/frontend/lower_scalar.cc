@@ -121,7 +121,8 @@ std::optional<int64_t> Lower::constant(ast::ExprRef ref, std::string_view what, 
     for (const SymId sym : symbols) {
       const Symbol& symbol = fn().symbols[sym.index()];
       if (symbol.kind == SymKind::Dim) {
-        handle.help("make the dim static: `" + symbol.name + " = 1024` in the brackets, or `-D " + symbol.name + "=1024`");
+        handle.help("make the dim static: `" + symbol.name + " = 1024` in the brackets, or `-D " + symbol.name +
+                    "=1024`");
         break;
       }
     }
@@ -161,7 +162,8 @@ ExprId Lower::scalar_operand(ExprId id, DType type, Span span) {
     // inf and nan exist in every float type; a finite literal must not become one of them.
     const double limit = type == DType::F16 ? 65520.0 : std::numeric_limits<float>::max();
     if (!wants_float) {
-      error(DiagId::LiteralType, span, {text(id), dtype_name(type)}).help("write an integer, or `cast` the other operand");
+      error(DiagId::LiteralType, span, {text(id), dtype_name(type)})
+          .help("write an integer, or `cast` the other operand");
       return {};
     }
     if (std::isfinite(node.fvalue) && std::fabs(node.fvalue) > limit) {

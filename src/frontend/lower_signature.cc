@@ -288,12 +288,21 @@ void Lower::learn(ExprId condition) {
   if (!value) {
     return;
   }
-  if (node.op == ExprOp::Le && a.op == ExprOp::Sym) {
-    facts_.upper[a.sym.index()] = *value;
-  } else if (node.op == ExprOp::Eq && a.op == ExprOp::Mod && *value == 0 && fn().exprs[a.a].op == ExprOp::Sym) {
+  // Dims are at least zero, which the proofs use; scalars may be anything.
+  const auto dim_of = [&](ExprId id) -> std::optional<SymId> {
+    const ExprNode& leaf = fn().exprs[id];
+    const bool is_dim = leaf.op == ExprOp::Sym && fn().symbols[leaf.sym.index()].kind == SymKind::Dim;
+    return is_dim ? std::optional(leaf.sym) : std::nullopt;
+  };
+  if (node.op == ExprOp::Le) {
+    if (const auto dim = dim_of(left)) {
+      facts_.upper[dim->index()] = *value;
+    }
+  } else if (a.op == ExprOp::Mod && *value == 0) {
+    const auto dim = dim_of(a.a);
     const auto divisor = fn().exprs.constant(a.b);
-    if (divisor && *divisor > 0) {
-      facts_.divisor[fn().exprs[a.a].sym.index()] = *divisor;
+    if (dim && divisor && *divisor > 0) {
+      facts_.divisor[dim->index()] = *divisor;
     }
   }
 }

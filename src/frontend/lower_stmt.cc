@@ -231,7 +231,8 @@ void Lower::assign_statement(const ast::Stmt& stmt) {
   }
   Binding* binding = lookup(target.text);
   if (binding == nullptr) {
-    unknown(DiagId::UnknownName, target.span, target.text, visible_names()).help("`let " + target.text + " = ...` declares it");
+    unknown(DiagId::UnknownName, target.span, target.text, visible_names())
+        .help("`let " + target.text + " = ...` declares it");
     return;
   }
   if (binding->kind == Binding::Kind::Poison) {
@@ -251,7 +252,8 @@ void Lower::assign_statement(const ast::Stmt& stmt) {
     return;
   }
   if (in_parallel_ && binding->depth <= parallel_depth_) {
-    error(DiagId::NotAssignable, target.span, {target.text, "it is declared outside of `parallel`, whose iterations are independent"})
+    error(DiagId::NotAssignable, target.span,
+          {target.text, "it is declared outside of `parallel`, whose iterations are independent"})
         .note(binding->span, "declared here");
     return;
   }
@@ -286,7 +288,9 @@ void Lower::assign_output(Binding& binding, const std::string& name, const ast::
     return;
   }
   if (!param.is_tensor() || param.mode == ir::ParamMode::In) {
-    error(DiagId::WriteOfInput, target, {name}).note(param.span, "declared here").help("declare it `inout`, or among the results");
+    error(DiagId::WriteOfInput, target, {name})
+        .note(param.span, "declared here")
+        .help("declare it `inout`, or among the results");
     return;
   }
   if (stmt.op != ast::Operator::None && param.mode == ir::ParamMode::Out) {
@@ -304,7 +308,8 @@ void Lower::assign_output(Binding& binding, const std::string& name, const ast::
     return;
   }
   if (!val.is_value()) {
-    Handle handle = error(DiagId::WrongType, at(stmt.value).span, {"output `" + name + "`", text(param.type), text(val)});
+    Handle handle =
+        error(DiagId::WrongType, at(stmt.value).span, {"output `" + name + "`", text(param.type), text(val)});
     handle.note(param.span, "declared here");
     return;
   }
@@ -314,7 +319,8 @@ void Lower::assign_output(Binding& binding, const std::string& name, const ast::
     fits = same_expr(fn().exprs, type.dims[i], param.type.dims[i]);
   }
   if (!fits) {
-    Handle handle = error(DiagId::WrongType, at(stmt.value).span, {"output `" + name + "`", text(param.type), text(type)});
+    Handle handle =
+        error(DiagId::WrongType, at(stmt.value).span, {"output `" + name + "`", text(param.type), text(type)});
     handle.note(param.span, "declared here");
     if (type.dtype != param.type.dtype) {
       handle.help("`cast(x, " + dtype_name(param.type.dtype) + ")` converts it");
@@ -459,8 +465,8 @@ void Lower::for_statement(const ast::Stmt& stmt) {
   std::vector<std::pair<std::string, Binding*>> carried;
   for (const std::string& name : assigned) {
     Binding* binding = lookup(name);
-    if (name != stmt.ranges[0].name.text && binding != nullptr && binding->is_var && binding->kind == Binding::Kind::Value &&
-        (!in_parallel_ || binding->depth > parallel_depth_)) {
+    if (name != stmt.ranges[0].name.text && binding != nullptr && binding->is_var &&
+        binding->kind == Binding::Kind::Value && (!in_parallel_ || binding->depth > parallel_depth_)) {
       carried.emplace_back(name, binding);
     }
   }

@@ -16,7 +16,8 @@ bool Lower::check_tile_size(const ir::Type& type, Span span) {
   const auto bytes = elements ? checked_mul(*elements, byte_size(type.dtype)) : std::nullopt;
   if (!bytes || *bytes > kMostTileBytes) {
     error(DiagId::OutOfBounds, span,
-          {"a tile of " + std::to_string(type.rows) + " x " + std::to_string(type.cols) + " elements is larger than any memory"});
+          {"a tile of " + std::to_string(type.rows) + " x " + std::to_string(type.cols) +
+           " elements is larger than any memory"});
     return false;
   }
   return true;
@@ -39,7 +40,8 @@ bool Lower::placement(const ast::Expr& call, ir::Type& type) {
   if (!arg->layout.empty()) {
     const auto layout = layout_from_spelling(arg->layout.text);
     if (!layout || *layout == Layout::None) {
-      error(DiagId::UnknownValue, arg->layout.span, {arg->layout.text, "layout", "`nd`, `dn`, `nz`, `zn`, `zz` and `nn`"});
+      error(DiagId::UnknownValue, arg->layout.span,
+            {arg->layout.text, "layout", "`nd`, `dn`, `nz`, `zn`, `zz` and `nn`"});
       return false;
     }
     type.layout = *layout;
@@ -47,8 +49,9 @@ bool Lower::placement(const ast::Expr& call, ir::Type& type) {
   return true;
 }
 
-// Valid elements of a window of `length` at `offset`. Not simplified by what is known of loops: a type must be the same when
-// it is derived from a dump, where a pass may have changed the loops around it. Proofs happen where regions are compared.
+// Valid elements of a window of `length` at `offset`. Not simplified by what is known of loops: a type must be the same
+// when it is derived from a dump, where a pass may have changed the loops around it. Proofs happen where regions are
+// compared.
 ExprId Lower::clipped(int64_t length, ExprId dim, ExprId offset) {
   ExprPool& pool = fn().exprs;
   return pool.min(pool.integer(length), pool.sub(dim, offset));
@@ -67,7 +70,8 @@ bool Lower::window_dim(const ast::Slice& slice, ExprId dim, DType dtype, bool la
     const auto position = offset.valid() ? pool.constant(offset) : std::nullopt;
     const auto size = pool.constant(dim);
     if (position && (*position < 0 || (size && *position >= *size))) {
-      error(DiagId::OutOfBounds, slice.span, {"index " + std::to_string(*position) + " is outside of dim `" + text(dim) + "`"});
+      error(DiagId::OutOfBounds, slice.span,
+            {"index " + std::to_string(*position) + " is outside of dim `" + text(dim) + "`"});
       return false;
     }
     return offset.valid();
@@ -103,7 +107,8 @@ bool Lower::window_dim(const ast::Slice& slice, ExprId dim, DType dtype, bool la
   const auto position = pool.constant(offset);
   const auto size = pool.constant(dim);
   if (position && (*position < 0 || (size && *position >= *size))) {
-    error(DiagId::OutOfBounds, slice.span, {"offset " + std::to_string(*position) + " is outside of dim `" + text(dim) + "`"});
+    error(DiagId::OutOfBounds, slice.span,
+          {"offset " + std::to_string(*position) + " is outside of dim `" + text(dim) + "`"});
     return false;
   }
   if (slice.kind == ast::SliceKind::All && last) {
@@ -139,7 +144,8 @@ std::optional<Lower::Window> Lower::window(ast::ExprRef ref, const std::string& 
     return std::nullopt;
   }
   if (binding->kind != Binding::Kind::Value || !fn().type(binding->value).is_tensor()) {
-    error(DiagId::WrongType, base.span, {what, "a tensor", "`" + base.text + "`, which is none"}).note(binding->span, "declared here");
+    error(DiagId::WrongType, base.span, {what, "a tensor", "`" + base.text + "`, which is none"})
+        .note(binding->span, "declared here");
     return std::nullopt;
   }
   Window out;
@@ -160,7 +166,8 @@ std::optional<Lower::Window> Lower::window(ast::ExprRef ref, const std::string& 
     }
   }
   if (lengths.empty() || lengths.size() > 2) {
-    error(DiagId::WindowMismatch, expr.span, {"a window", "it has one or two ranges, found " + std::to_string(lengths.size())});
+    error(DiagId::WindowMismatch, expr.span,
+          {"a window", "it has one or two ranges, found " + std::to_string(lengths.size())});
     return std::nullopt;
   }
   if (lengths.size() == 1) {
@@ -228,9 +235,10 @@ Val Lower::store_op(const ast::Expr& call) {
     return {};
   }
   if (tile.rows != to->tile.rows || tile.cols != to->tile.cols) {
-    return fail(DiagId::WindowMismatch, call.span,
-                {"`store`", "the window has " + std::to_string(to->tile.rows) + " x " + std::to_string(to->tile.cols) +
-                                " elements, the tile " + std::to_string(tile.rows) + " x " + std::to_string(tile.cols)});
+    return fail(
+        DiagId::WindowMismatch, call.span,
+        {"`store`", "the window has " + std::to_string(to->tile.rows) + " x " + std::to_string(to->tile.cols) +
+                        " elements, the tile " + std::to_string(tile.rows) + " x " + std::to_string(tile.cols)});
   }
   ir::Op op;
   op.kind = ir::OpKind::Store;
@@ -322,7 +330,8 @@ Val Lower::fillpad_op(const ast::Expr& call) {
   const Val val = value_operand(call.args[0].value, "`fillpad`");
   const auto pad = isa::pad_from_spelling(word(call.args[1].value));
   if (!pad) {
-    return fail(DiagId::UnknownValue, at(call.args[1].value).span, {word(call.args[1].value), "padding", "`zero`, `max` and `min`"});
+    return fail(DiagId::UnknownValue, at(call.args[1].value).span,
+                {word(call.args[1].value), "padding", "`zero`, `max` and `min`"});
   }
   if (val.is_error()) {
     return {};

@@ -1,9 +1,10 @@
 // Valid regions of tiles. Every operation's result type says which elements hold data, as an expression. Two rules:
-//   * the instruction behind an operation takes the valid region of one operand (the first; of a select the last one), so
+//   * the instruction behind an operation takes the valid region of one operand (the first; of a select the last one),
+//   so
 //     that operand's must be the result's, and the others must hold at least as much;
 //   * a value carried by a loop has one type in front of it and behind its body.
-// A tile filled with a scalar (`zeros`, `full`, `broadcast`) has no data of its own to lose: where its users have less, it
-// is filled that far only, and both rules hold.
+// A tile filled with a scalar (`zeros`, `full`, `broadcast`) has no data of its own to lose: where its users have less,
+// it is filled that far only, and both rules hold.
 #include <algorithm>
 
 #include "src/frontend/lower.h"
@@ -20,7 +21,8 @@ bool is_commutative(ir::OpKind kind) {
 }  // namespace
 
 bool Lower::is_whole(const ir::Type& type) const {
-  return type.is_tile() && fn().exprs.constant(type.valid_rows) == type.rows && fn().exprs.constant(type.valid_cols) == type.cols;
+  return type.is_tile() && fn().exprs.constant(type.valid_rows) == type.rows &&
+         fn().exprs.constant(type.valid_cols) == type.cols;
 }
 
 // Is `min(length, dim - offset)` the length wherever the loops around it go?
@@ -45,7 +47,9 @@ bool Lower::same_valid(ExprId a, ExprId b, int64_t length) const {
   return same_expr(fn().exprs, a, b) || (provably_whole(a, length) && provably_whole(b, length));
 }
 
-ExprId Lower::join(ExprId a, ExprId b, int64_t whole) const { return fn().exprs.constant(a) == whole ? b : a; }
+ExprId Lower::join(ExprId a, ExprId b, int64_t whole) const {
+  return fn().exprs.constant(a) == whole ? b : a;
+}
 
 void Lower::join_valid(ir::Type& result, const ir::Type& operand) const {
   if (operand.rows == result.rows) {
@@ -80,8 +84,9 @@ void Lower::retype(const ir::Op& op) {
   }
   ir::Type type = fn().type(op.results[0]);
   const ir::OpShape shape = ir::op_info(op.kind).shape;
-  const bool elementwise = shape == ir::OpShape::Binary || shape == ir::OpShape::Unary || op.kind == ir::OpKind::Compare ||
-                           op.kind == ir::OpKind::Select || op.kind == ir::OpKind::Cast;
+  const bool elementwise = shape == ir::OpShape::Binary || shape == ir::OpShape::Unary ||
+                           op.kind == ir::OpKind::Compare || op.kind == ir::OpKind::Select ||
+                           op.kind == ir::OpKind::Cast;
   if (elementwise || op.kind == ir::OpKind::Move) {
     type.valid_rows = fn().exprs.integer(type.rows);
     type.valid_cols = fn().exprs.integer(type.cols);
@@ -252,9 +257,9 @@ bool Lower::check_elementwise(ir::OpId id, bool report) {
     if (report) {
       const ir::Type& other = fn().type(operands[i == 0 ? 1 : 0]);
       error(DiagId::ValidMismatch, op.span(),
-            {"`" + std::string(ir::op_info(op.kind).spelling) + "`",
-             "the operands' valid regions are " + valid_text(i == 0 ? type : other) + " and " +
-                 valid_text(i == 0 ? other : type)})
+            {"`" + std::string(ir::op_info(op.kind).spelling) + "`", "the operands' valid regions are " +
+                                                                         valid_text(i == 0 ? type : other) + " and " +
+                                                                         valid_text(i == 0 ? other : type)})
           .help("`fillpad` makes a whole tile valid; or load both with the same window");
       return changed;
     }
@@ -289,7 +294,8 @@ bool Lower::check_matmul(const ir::Op& op, bool report) {
                       (cols_fit || provably_whole(start.valid_cols, start.cols));
   if (!enough) {
     error(DiagId::ValidMismatch, op.span(),
-          {"`matmul`", "the product's valid region is " + valid_text(result) + ", that of what it adds to " + valid_text(start)});
+          {"`matmul`",
+           "the product's valid region is " + valid_text(result) + ", that of what it adds to " + valid_text(start)});
   }
   return false;
 }

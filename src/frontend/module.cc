@@ -32,7 +32,8 @@ std::optional<int64_t> ModuleContext::define(const std::string& name) {
   int64_t value = 0;
   const auto [stop, code] = std::from_chars(begin, end, value, hex ? 16 : 10);
   if (code != std::errc() || stop != end || begin == end || *begin == '-') {
-    sink.report(DiagId::InvalidDefine, "-D " + name, {name, given->second, "expected an integer, or `?` for a dynamic dim"});
+    sink.report(DiagId::InvalidDefine, "-D " + name,
+                {name, given->second, "expected an integer, or `?` for a dynamic dim"});
     return std::nullopt;
   }
   return negative ? -value : value;

@@ -19,7 +19,7 @@ struct FunctionInfo {
   bool ok = true;  // its signature can be used
   // For each parameter as declared (parameters, then results): its place in function.params.
   std::vector<size_t> order;
-  std::map<std::string, ExprId> dims;              // what a dim's name stands for: its symbol or its value
+  std::map<std::string, ExprId> dims;               // what a dim's name stands for: its symbol or its value
   std::vector<std::pair<std::string, Span>> calls;  // functions it calls, with the first place
 };
 

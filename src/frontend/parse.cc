@@ -14,8 +14,8 @@
 namespace pto::frontend {
 namespace {
 
-// The text as ANTLR sees it: one code point a byte, so that its positions are byte offsets. Names are ASCII, and comments
-// and strings are read from the source, so nothing is lost.
+// The text as ANTLR sees it: one code point a byte, so that its positions are byte offsets. Names are ASCII, and
+// comments and strings are read from the source, so nothing is lost.
 std::string ascii_view(std::string_view text) {
   std::string view(text);
   if (view.starts_with("\xEF\xBB\xBF")) {

@@ -26,9 +26,12 @@ bool check_bytes(std::string_view text, uint16_t file, DiagnosticSink& sink) {
   return true;
 }
 
-bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+bool is_word(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+}
 
-// Walks over the tokens of a text, roughly: words, numbers and single characters, without comments and strings' insides.
+// Walks over the tokens of a text, roughly: words, numbers and single characters, without comments and strings'
+// insides.
 class Scanner {
  public:
   Scanner(std::string_view text, uint16_t file, DiagnosticSink& sink) : text_(text), file_(file), sink_(sink) {}
@@ -150,7 +153,8 @@ Prescan prescan(const SourceManager& sources, uint16_t file, DiagnosticSink& sin
   Prescan failed;
   failed.ok = false;
   if (text.size() > kMaxFileBytes) {
-    sink.report(DiagId::FileTooLarge, make_span(file, 0, 0), {std::to_string(text.size()), std::to_string(kMaxFileBytes)});
+    sink.report(DiagId::FileTooLarge, make_span(file, 0, 0),
+                {std::to_string(text.size()), std::to_string(kMaxFileBytes)});
     return failed;
   }
   if (!check_bytes(text, file, sink)) {

@@ -1,5 +1,5 @@
-// What can be said of index expressions when compiling: are two equal for all values of their symbols, and between which
-// constants does one lie.
+// What can be said of index expressions when compiling: are two equal for all values of their symbols, and between
+// which constants does one lie.
 #pragma once
 
 #include <cstdint>

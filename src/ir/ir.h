@@ -198,18 +198,18 @@ bool equal(const Function& a, const Function& b);
 
 // Appends one line a violation; true if there are none. A violation after the front end is our bug. Invariants:
 //   module     names of functions are unique
-//   items      identifiers, unique among dims and parameters; outputs behind inputs; types of parameters and their values agree
-//   structure  ids in range; an op stands in one region, a region belongs to one op; a value and a loop variable or let has
-//              one definition and is used in its scope only; a Yield is last in a For body and matches the carried values
-//   levels     ops are those that ops.def allows at the function's level; parallel, buffers, tasks and views stand in the
-//              body itself, views of a core in front of everything else; block_index() only in kernels and cores
-//   types      counts of operands, results and expressions; element types; dims and tile shapes as far as both are known;
-//              a scalar is a float exactly where its element type is
+//   items      identifiers, unique among dims and parameters; outputs behind inputs; a parameter's type is its value's
+//   structure  ids in range; an op stands in one region, a region belongs to one op; a value, loop variable or let has
+//              one definition and is used in its scope only; a Yield is last in a For body and matches what is carried
+//   levels     ops are those that ops.def allows at the function's level; parallel, buffers, tasks and views stand in
+//              the body itself, views of a core in front of all else; block_index() only in kernels and cores
+//   types      counts of operands, results and expressions; element types; dims and tile shapes as far as both are
+//              known; a scalar is a float exactly where its element type is
 //   outputs    a graph assigns each output once; nothing is written that is not Out or InOut, nothing Out is read
 //   calls      callee's kind, argument counts, element types and ranks; a task waits for earlier tasks
 //   cores      operands follow the instruction's format; buffers are placed unless the core is automatic
-// Not checked here: memories and layouts (isa::check_instruction, check_buffer), valid regions against the rules of the ops,
-// that a kernel writes its outputs wholly, dims that differ in form but are equal in value.
+// Not checked here: memories and layouts (isa::check_instruction, check_buffer), valid regions against the rules of the
+// ops, that a kernel writes its outputs wholly, dims that differ in form but are equal in value.
 bool verify(const Module& module, std::vector<std::string>& violations);
 
 }  // namespace pto::ir

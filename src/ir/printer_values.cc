@@ -171,7 +171,10 @@ std::string Printer::window(ValueId tensor, const std::vector<ExprId>& offsets, 
   for (size_t i = 0; i < offsets.size(); ++i) {
     const size_t from_end = offsets.size() - i;
     text += i == 0 ? "" : ", ";
-    if (from_end > 2) {
+    // One row that is certainly there is a plain index; `i :+ 1` may be past the end.
+    const bool row = from_end == 2 && tile.rows == 1 && tile.valid_rows.valid() &&
+                     function_.exprs.constant(tile.valid_rows) == 1;
+    if (from_end > 2 || row) {
       text += expr(offsets[i]);
     } else {
       text += expr(offsets[i]) + " :+ " + std::to_string(from_end == 1 ? tile.cols : tile.rows);

@@ -1,11 +1,11 @@
 // Reductions of rows and of columns.
 //
 // The sum of a row of floats has one order at every SIMD level: sixteen partial sums in f32 that start from +0, where
-// partial sum j takes the columns j, j + 16, j + 32 and so on; then halves are added to halves: j and j + 8, j and j + 4,
-// j and j + 2, 0 and 1. The sum of a column of floats starts from +0 in f32 and takes the rows in ascending order. Both
-// are rounded once, to the destination's element type. Sums of integers wrap. Maxima and minima don't depend on the
-// order: any NaN gives NaN, and -0 is less than +0. Of nothing, the sum is +0, the maximum -infinity or the smallest
-// integer, the minimum the reverse.
+// partial sum j takes the columns j, j + 16, j + 32 and so on; then halves are added to halves: j and j + 8, j and j +
+// 4, j and j + 2, 0 and 1. The sum of a column of floats starts from +0 in f32 and takes the rows in ascending order.
+// Both are rounded once, to the destination's element type. Sums of integers wrap. Maxima and minima don't depend on
+// the order: any NaN gives NaN, and -0 is less than +0. Of nothing, the sum is +0, the maximum -infinity or the
+// smallest integer, the minimum the reverse.
 #include <cmath>
 #include <limits>
 

@@ -71,6 +71,7 @@ PLANTED = [
     (determinism, "tests/lint/determinism_allow.txt", "src/ir/ir.h unordered  # why\n", "not needed any more"),
     (tidy_text, "docs/a.md", f"see {SLASH}work{SLASH}x\n", "a path of one machine"),
     (tidy_text, "src/ir/ir.h", "// TO" + "DO\n", "unfinished"),
+    (tidy_text, "--json", "{}\n", "file name"),
     (tidy_text, "src/ir/ir.h", "<" * 7 + " mine\n", "conflict"),
     (diagnostics, "include/pto/diag.def", 'PTO_DIAG(Untested, 103, Error, "x")\n', "no test mentions Untested or E0103"),
     (diagnostics, "include/pto/diag.def", 'PTO_DIAG(Later, 99, Error, "x")\n', "numbers ascend"),

@@ -81,4 +81,35 @@ void elide_flags(ir::Function& core, const Target& target) {
   }
 }
 
+bool compact_event_ids(ir::Function& core, int limit) {
+  std::vector<FlagGroup> groups = groups_of(core);
+  std::sort(groups.begin(), groups.end());
+  std::map<std::pair<uint8_t, uint8_t>, int64_t> next;
+  std::map<FlagGroup, int64_t> first;
+  for (const FlagGroup& group : groups) {
+    int64_t& id = next[{std::get<0>(group), std::get<1>(group)}];
+    first[group] = id;
+    id += std::get<3>(group) - std::get<2>(group);
+    if (id > limit) {
+      return false;
+    }
+  }
+  for_each_op(core, [&](OpId id) {
+    Op& op = core.ops[id];
+    if (!is_flag(op)) {
+      return;
+    }
+    for (const FlagGroup& group : groups) {
+      if (!belongs(core, op, group)) {
+        continue;
+      }
+      ExprId& event = op.inst.operands[2].a;
+      const int64_t shift = first[group] - std::get<2>(group);
+      event = core.exprs.add(event, core.exprs.integer(shift));
+      break;
+    }
+  });
+  return true;
+}
+
 }  // namespace pto::passes

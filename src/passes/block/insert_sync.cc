@@ -69,7 +69,8 @@ struct Summary {
 
 class Inserter {
  public:
-  Inserter(PassContext& context, ir::Function& core) : context_(context), core_(core) {}
+  Inserter(PassContext& context, ir::Function& core, int event_ids)
+      : context_(context), core_(core), event_ids_(event_ids) {}
   void run() { region(core_.body, SymId(), false); }
 
  private:
@@ -93,6 +94,7 @@ class Inserter {
 
   PassContext& context_;
   ir::Function& core_;
+  int event_ids_;  // that a pair of pipes may use
   std::map<std::pair<Pipe, Pipe>, int64_t> next_id_;
   int nesting_ = 0;
 };
@@ -314,7 +316,7 @@ void Inserter::allocate_ids(RegionOrder& order, const std::vector<Item>& items) 
       continue;
     }
     int64_t& next = next_id_[{flag.src, flag.dst}];
-    if (next + flag.ids <= context_.target.event_ids) {
+    if (next + flag.ids <= event_ids_) {
       flag.first_id = next;
       next += flag.ids;
     } else if (!share_id(order, flag, false)) {
@@ -324,7 +326,7 @@ void Inserter::allocate_ids(RegionOrder& order, const std::vector<Item>& items) 
       const Op& op = core_.ops[items[static_cast<size_t>(flag.wait_before)].op];
       context_.sink.report(DiagId::EventIdsExhausted, op.span(),
                            {std::string(isa::spelling(flag.src)), std::string(isa::spelling(flag.dst)),
-                            std::to_string(context_.target.event_ids)});
+                            std::to_string(event_ids_)});
     }
     order.flags()[i] = flag;
   }
@@ -433,14 +435,28 @@ void Inserter::emit(ir::RegionId id, const std::vector<Item>& items, RegionOrder
   core_.regions[id].ops = std::move(out);
 }
 
+// First with as many event ids as it takes, since surplus flags go afterwards. If what is left is still too many, again
+// with the target's number, where barriers stand in.
+void insert_flags(PassContext& context, ir::Function& core) {
+  constexpr int kPlenty = 64;
+  ir::Function trial = core;
+  Inserter(context, trial, kPlenty).run();
+  elide_flags(trial, context.target);
+  if (compact_event_ids(trial, context.target.event_ids)) {
+    core = std::move(trial);
+    return;
+  }
+  Inserter(context, core, context.target.event_ids).run();
+  elide_flags(core, context.target);
+}
+
 }  // namespace
 
 PassResult insert_sync(PassContext& context) {
   bool changed = false;
   for (ir::Function& function : context.module.functions) {
     if (function.kind == ir::FunctionKind::Core && function.automatic) {
-      Inserter(context, function).run();
-      elide_flags(function, context.target);
+      insert_flags(context, function);
       function.automatic = false;
       changed = true;
     }

@@ -34,6 +34,10 @@ void SyncState::put(Event event) {
   events.insert(at, std::move(event));
 }
 
+void SyncState::forget_known() {
+  std::erase_if(events, [](const Event& event) { return (event.needed & ~event.known) == 0; });
+}
+
 std::string SyncState::key() const {
   std::string text;
   text.reserve(16 + events.size() * 40);
@@ -89,6 +93,9 @@ class Prover {
   void wait_flag(OpId id, SyncState& state);
   void barrier(const Op& op, SyncState& state);
   void access(OpId id, const isa::Operand& operand, int number, Pipe pipe, SyncState& state);
+  Interval reach(const isa::Operand& operand) const;
+  ir::ValueId root_tensor(const isa::Operand& operand) const;
+  PipeSet rivals(OpId id, int number);
   void forget_covered(const Interval& where, bool write, Pipe pipe, const EventKey& key, SyncState& state);
   std::optional<Interval> place(OpId id, const isa::Operand& operand);
   void race(OpId id, const Event& earlier, const Interval& where);
@@ -117,6 +124,7 @@ class Prover {
   std::map<ExprId, Needs> needs_;
   std::vector<int64_t> ints_;       // room for evaluation
   std::map<FlagKey, size_t> flag_numbers_;
+  std::map<std::pair<OpId, int>, PipeSet> rivals_;
   std::set<std::pair<uint32_t, uint32_t>> reported_;
   size_t steps_ = 0;
   bool gave_up_ = false;
@@ -174,11 +182,7 @@ std::optional<int64_t> Prover::value(ExprId expr) {
 
 std::optional<Interval> Prover::place(OpId id, const isa::Operand& operand) {
   if (isa::is_gm(operand.kind)) {
-    ir::ValueId tensor = core_.tensors[operand.tensor.index()];
-    while (core_.values[tensor].def.valid()) {
-      tensor = core_.ops[core_.values[tensor].def].operands[0];
-    }
-    return Interval{Space::Gm, tensor.index(), tensor.index() + int64_t{1}};
+    return reach(operand);
   }
   const isa::Buffer& buffer = core_.buffers[operand.buffer.index()];
   int64_t slot = 0;
@@ -217,6 +221,48 @@ void Prover::race(OpId id, const Event& earlier, const Interval& where) {
               std::string(isa::spelling(pipe)) + ", ID` after the first and the matching `wait_flag` before the second");
 }
 
+// Where an operand's bytes can be at all, whatever its slot.
+Interval Prover::reach(const isa::Operand& operand) const {
+  if (isa::is_gm(operand.kind)) {
+    const int64_t tensor = root_tensor(operand).index();
+    return {Space::Gm, tensor, tensor + 1};
+  }
+  const isa::Buffer& buffer = core_.buffers[operand.buffer.index()];
+  return {buffer.tile.space, buffer.address, buffer.address + buffer.total_bytes()};
+}
+
+ir::ValueId Prover::root_tensor(const isa::Operand& operand) const {
+  ir::ValueId tensor = core_.tensors[operand.tensor.index()];
+  while (core_.values[tensor].def.valid()) {
+    tensor = core_.ops[core_.values[tensor].def].operands[0];
+  }
+  return tensor;
+}
+
+// The pipes on which some instruction of the program can conflict with an operand.
+PipeSet Prover::rivals(OpId id, int number) {
+  const auto known = rivals_.find({id, number});
+  if (known != rivals_.end()) {
+    return known->second;
+  }
+  const isa::Operand& mine = core_.ops[id].inst.operands[static_cast<size_t>(number)];
+  PipeSet pipes = 0;
+  for_each_op(core_, [&](OpId other_id) {
+    const Op& other = core_.ops[other_id];
+    if (other.kind != OpKind::Inst) {
+      return;
+    }
+    for (const isa::Operand& operand : other.inst.operands) {
+      if ((isa::is_tile(operand.kind) || isa::is_gm(operand.kind)) &&
+          (isa::writes(mine.kind) || isa::writes(operand.kind)) && reach(mine).overlaps(reach(operand))) {
+        pipes |= bit(isa::pipe_of(other.inst, core_.buffers, target_));
+      }
+    }
+  });
+  rivals_[{id, number}] = pipes;
+  return pipes;
+}
+
 void Prover::access(OpId id, const isa::Operand& operand, int number, Pipe pipe, SyncState& state) {
   const auto where = place(id, operand);
   if (!where) {
@@ -231,7 +277,10 @@ void Prover::access(OpId id, const isa::Operand& operand, int number, Pipe pipe,
   }
   const EventKey key{id.index(), where->begin, number};
   forget_covered(*where, write, pipe, key, state);
-  state.put({key, pipe, *where, write, false, bit(pipe), {}});
+  const PipeSet needed = rivals(id, number);
+  if ((needed & ~bit(pipe)) != 0) {
+    state.put({key, pipe, *where, write, false, bit(pipe), needed, {}});
+  }
 }
 
 // Whoever is ordered after an access is ordered after everything that its pipe knew to be over. So the access stands in for
@@ -305,16 +354,16 @@ void Prover::wait_flag(OpId id, SyncState& state) {
     }
   }
   state.set[*number] = false;
-  state.put({wait_key(*number), dst, {}, false, true, bit(dst), {}});
+  const auto src = static_cast<Pipe>(core_.ops[id].inst.operands[0].attribute);
+  state.put({wait_key(*number), dst, {}, false, true, bit(dst), bit(src), {}});
+  state.forget_known();
 }
 
 void Prover::barrier(const Op& op, SyncState& state) {
   if (static_cast<Pipe>(op.inst.operands[0].attribute) != Pipe::All) {
     return;  // one pipe is in order anyway
   }
-  for (Event& event : state.events) {
-    event.known = ~PipeSet{0};
-  }
+  state.events.clear();  // everybody knows everything
 }
 
 void Prover::instruction(OpId id, SyncState& state) {

@@ -467,7 +467,7 @@ PassResult select_instructions(PassContext& context) {
     selected.emplace(function.name, std::move(*result));
   }
   std::set<std::string> called;
-  auto bind = [&](ir::Function& program, Op& task, const std::string& kernel) {
+  auto bind = [&](ir::Function& program, Op& task, const std::string kernel) {  // a copy: task.callee changes here
     const SelectedKernel& core = selected.at(kernel);
     task.callee = core.core.name;
     if (!task.blocks.valid()) {
@@ -486,21 +486,20 @@ PassResult select_instructions(PassContext& context) {
       }
     }
   }
-  // A kernel that no program calls is an entry itself: its core gets a program under the kernel's name.
-  std::vector<ir::Function> programs;
-  for (const auto& [kernel, core] : selected) {
-    if (called.count(kernel) != 0) {
-      continue;
+  // A kernel that no program calls is an entry itself: its core gets a program under the kernel's name, right behind it.
+  std::vector<ir::Function> all;
+  for (ir::Function& function : functions) {
+    all.push_back(std::move(function));
+    for (const auto& [kernel, core] : selected) {
+      if (core.core.name == all.back().name && called.count(kernel) == 0) {
+        ir::Function program = make_single_task_program(core.core, kernel);
+        bind(program, program.ops[program.body_region().ops.back()], kernel);
+        all.push_back(std::move(program));
+        break;
+      }
     }
-    ir::Function program = make_single_task_program(core.core, kernel);
-    Op& task = program.ops[program.body_region().ops.back()];
-    bind(program, task, kernel);
-    programs.push_back(std::move(program));
   }
-  for (ir::Function& program : programs) {
-    functions.push_back(std::move(program));
-  }
-  context.module.functions = std::move(functions);
+  context.module.functions = std::move(all);
   return selected.empty() ? PassResult::Unchanged : PassResult::Changed;
 }
 

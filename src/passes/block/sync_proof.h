@@ -12,4 +12,7 @@ bool sync_is_proved(const ir::Function& core, const Target& target);
 // Drops flags that a proof does without: each flag of an `auto core` in turn, with its waits, presets and drains.
 void elide_flags(ir::Function& core, const Target& target);
 
+// Numbers the event ids of each pair of pipes from zero without gaps. False if a pair then has more than `limit`.
+bool compact_event_ids(ir::Function& core, int limit);
+
 }  // namespace pto::passes

@@ -46,6 +46,7 @@ struct Event {
   bool write = false;
   bool is_wait = false;
   PipeSet known = 0;  // pipes whose later work is ordered after it
+  PipeSet needed = 0; // pipes that can ever conflict with it: once all of them know it, it is forgotten
   FlagSet promised;   // set flags whose waits will make it known
 };
 
@@ -56,6 +57,7 @@ struct SyncState {
 
   Event* find(const EventKey& key);
   void put(Event event);  // adds it or takes the place of the one with its key
+  void forget_known();
   // A text that is equal for equal states.
   std::string key() const;
 };

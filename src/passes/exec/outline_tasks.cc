@@ -23,7 +23,7 @@ ir::Function make_single_task_program(const ir::Function& core, const std::strin
   Cloner cloner(core, program);
   Op task;
   task.kind = OpKind::Task;
-  task.name = name + "_task";
+  task.name = "t0";
   task.callee = core.name;
   task.spans = {core.span};
   for (SymId dim : core.dims) {
@@ -69,22 +69,23 @@ PassResult outline_tasks(PassContext& context) {
       }
     }
   }
-  std::vector<ir::Function> programs;
-  for (ir::Function& core : context.module.functions) {
-    if (core.kind != FunctionKind::Core || called.count(core.name) != 0) {
+  bool changed = false;
+  std::vector<ir::Function> functions;
+  for (ir::Function& function : context.module.functions) {
+    const bool entry = function.kind == FunctionKind::Core && called.count(function.name) == 0;
+    functions.push_back(function);
+    if (!entry) {
       continue;
     }
-    const std::string entry = core.name;
-    core.name = unique_function_name(context.module, entry + "_" + std::string(spelling(core.core_kind)));
-    programs.push_back(make_single_task_program(core, entry));
-    ir::Function& program = programs.back();
-    program.ops[program.body_region().ops.back()].blocks =
-        program.exprs.integer(context.target.cores(core.core_kind));
+    changed = true;
+    ir::Function& core = functions.back();
+    const std::string name = core.name;
+    core.name = unique_function_name(context.module, name + "_" + std::string(spelling(core.core_kind)));
+    ir::Function program = make_single_task_program(core, name);
+    program.ops[program.body_region().ops.back()].blocks = program.exprs.integer(context.target.cores(core.core_kind));
+    functions.push_back(std::move(program));
   }
-  const bool changed = !programs.empty();
-  for (ir::Function& program : programs) {
-    context.module.functions.push_back(std::move(program));
-  }
+  context.module.functions = std::move(functions);
   return changed ? PassResult::Changed : PassResult::Unchanged;
 }
 

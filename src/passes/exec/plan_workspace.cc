@@ -82,11 +82,11 @@ bool plan(ir::Function& program) {
   }
   ExprId offset = program.exprs.integer(0);
   for (const auto& lane : lanes) {
-    ExprId length = program.exprs.integer(0);
+    ExprId length;
     for (OpId buffer : lane) {
       program.ops[buffer].exprs = {offset};
-      length = program.exprs.make(ExprOp::Max, length,
-                                  aligned_bytes(program, program.type(program.ops[buffer].results[0])));
+      const ExprId bytes = aligned_bytes(program, program.type(program.ops[buffer].results[0]));
+      length = length.valid() ? program.exprs.make(ExprOp::Max, length, bytes) : bytes;
     }
     offset = program.exprs.add(offset, length);
   }

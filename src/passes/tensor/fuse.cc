@@ -167,6 +167,12 @@ ir::Param Fuser::make_param(ir::Function& fused, Cloner& cloner, ValueId value, 
                             std::set<std::string>& names) {
   ir::Param param;
   std::string base = graph_.values[value].name.empty() ? "t" : graph_.values[value].name;
+  for (OpId use : uses_[value]) {
+    const Op& op = graph_.ops[use];
+    if (op.kind == OpKind::Assign && mode == ir::ParamMode::Out) {
+      base = graph_.values[op.operands[0]].name;  // what the graph calls its result
+    }
+  }
   param.name = base;
   for (int i = 1; !names.insert(param.name).second; ++i) {
     param.name = base + "_" + std::to_string(i);

@@ -120,10 +120,7 @@ class ProgramBuilder {
     PTO_CHECK(callee != nullptr, "the front end resolved every call");
     Op task;
     task.kind = OpKind::Task;
-    task.name = call.callee;
-    for (int i = 1; !names_.insert(task.name).second; ++i) {
-      task.name = call.callee + "_" + std::to_string(i);
-    }
+    task.name = "t" + std::to_string(tasks_++);
     task.callee = call.callee;
     task.spans = call.spans;
     size_t input = 0;
@@ -149,7 +146,7 @@ class ProgramBuilder {
   const ir::Function& graph_;
   ir::Function program_;
   Cloner cloner_;
-  std::set<std::string> names_;
+  int tasks_ = 0;
 };
 
 }  // namespace

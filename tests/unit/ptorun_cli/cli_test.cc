@@ -144,6 +144,7 @@ TEST_CASE("cli: golden of another shape or type") {
   expect({setup.object, "--in", setup.x, "--expect", "y=@" + small}, 3, "its shape is [3, 64], expected is [2, 64]");
   const std::string ints = setup.folder.write("ints.npy", npy_text(DType::I32, {3, 64}, std::vector<float>(192)));
   expect({setup.object, "--in", setup.x, "--expect", "y=@" + ints}, 1, "E0632");
+  expect({setup.object, "--in", "x=@" + ints}, 1, "error[E0631]: `x` has elements of type f32, the file has i32");
 }
 
 TEST_CASE("cli: generators and shapes on the command line") {
@@ -155,7 +156,7 @@ TEST_CASE("cli: generators and shapes on the command line") {
          "it has shape [3, 64], `--in` says [4, 64]");
   expect({setup.object, "--in", "x=f16[3,64]:ones"}, 1, "its elements are of another type");
   expect({setup.object, "--in", "x=f32[3,64]"}, 1, "only with `--mode=time`");
-  expect({setup.object, "--in", "x=x.npy"}, 1, "an array is `@FILE.npy` or");
+  expect({setup.object, "--in", "x=x.npy"}, 1, "error[E0634]: `x.npy`: an array is `@FILE.npy` or");
   expect({setup.object, "--in", "x=f32[3,64]:rnd"}, 1, "did you mean `rand`?");
   expect({setup.object, "--in", "x=f32[3,65]:ones"}, 1, "error[E0605]");
   expect({setup.object, "--in", "x=f32[65,64]:ones"}, 1, "M <= 64");
@@ -168,9 +169,9 @@ TEST_CASE("cli: names that are wrong, missing or double") {
   expect({setup.object}, 1, "`--in x=f32[...]:randn(seed=1)`");
   expect({setup.object, "--in", setup.x, "--in", "xs=1"}, 1, "did you mean `x`?");
   expect({setup.object, "--in", setup.x, "--in", "weight=1"}, 1, "there are `x`, `s`, `y`");
-  expect({setup.object, "--in", setup.x, "--in", setup.x}, 2, "`x` is given twice");
+  expect({setup.object, "--in", setup.x, "--in", setup.x}, 2, "error[E0636]: the value of `x` is given twice");
   expect({setup.object, "--in", setup.x, "--out", "y=@a", "--out", "y=@b"}, 2, "`y` is given twice");
-  expect({setup.object, "--in", setup.x, "--in", "y=f32[3,64]:ones"}, 1, "`y` is an output of `scale`");
+  expect({setup.object, "--in", setup.x, "--in", "y=f32[3,64]:ones"}, 1, "error[E0638]: `y` is an output of `scale`");
   expect({setup.object, "--in", setup.x, "--out", "x=@a.npy"}, 1, "`x` is an input of `scale`");
   expect({setup.object, "--in", setup.x, "--expect", "s=@a.npy"}, 1, "`s` is an input of `scale`");
   expect({setup.object, "--in", setup.x, "--expect", "z=@a.npy"}, 1, "E0635");
@@ -253,7 +254,7 @@ TEST_CASE("cli: list") {
 
 TEST_CASE("cli: entries") {
   const Setup setup({{"scale", Behaviour::Good}, {"other", Behaviour::Good}});
-  expect({setup.object, "--in", setup.x}, 1, "the object has 2 entries: `scale`, `other`");
+  expect({setup.object, "--in", setup.x}, 1, "error[E0641]: the object has 2 entries: `scale`, `other`");
   expect({setup.object, "--in", setup.x, "--entry", "scael"}, 1, "did you mean `scale`?");
   CHECK(call({setup.object, "--in", setup.x, "--entry", "other", "--expect", setup.twice}).exit_code == 0);
   object::Object none = sample_object({});
