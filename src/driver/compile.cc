@@ -156,6 +156,10 @@ int compile(Run& run) {
   if (!module) {
     return kExitBadInput;
   }
+  if (module->functions.empty()) {
+    run.sink.report(DiagId::NothingToCompile, display_name(run.options.input), {});
+    return kExitBadInput;
+  }
   std::vector<std::string> violations;
   if (!ir::verify(*module, violations)) {
     return internal_failure(run, "the front end made an invalid program: " + violations.front(), *module);

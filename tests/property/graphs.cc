@@ -320,6 +320,9 @@ class GraphMaker {
 
   // Continuous choices, or comparisons of what is exact.
   void choose(const Known& a) {
+    if (!a5_ && !is_float(a.dtype)) {
+      return;  // integers are only compared for equality there
+    }
     const Known b = partner(a);
     Known t = a;
     t.extent = joined(a.extent, b.extent);

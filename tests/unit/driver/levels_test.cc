@@ -67,3 +67,13 @@ TEST_CASE("two compilations give the same bytes, source map included") {
     CHECK(!slurp(folder / "a.ptobin").empty());
   }
 }
+
+TEST_CASE("a file without anything to compile is refused") {
+  const Folder folder;
+  for (const std::string text : {"", "// nothing\n", "const N = 3;\nfn f(x) = x + 1.0;\n"}) {
+    const Outcome run = ptoc({folder.write("x.pto", text), "-o", folder / "x.ptobin"});
+    CHECK(run.code == 1);
+    CHECK(run.err.find("E0908") != std::string::npos);
+    CHECK(!std::filesystem::exists(folder / "x.ptobin"));
+  }
+}
