@@ -1,19 +1,4 @@
-// The program `ptoc` as a function, so that tests run it in process. What was asked for (--emit-ir, --disasm, lists, --help)
-// goes to `out` or the file named with -o, everything else to `err`.
+// The driver's one function is part of what embedders use.
 #pragma once
 
-#include <iosfwd>
-#include <string>
-#include <vector>
-
-namespace pto::driver {
-
-struct Terminal {
-  bool err_is_terminal = false;
-  bool no_color = false;  // the NO_COLOR convention
-};
-
-// `args` without the program's name. Returns an ExitCode. Never throws.
-int run_ptoc(const std::vector<std::string>& args, std::ostream& out, std::ostream& err, const Terminal& terminal = {});
-
-}  // namespace pto::driver
+#include "pto/compiler.h"  // IWYU pragma: export

@@ -37,9 +37,16 @@ class ErrorListener : public antlr4::BaseErrorListener {
 
   void syntaxError(antlr4::Recognizer* recognizer, antlr4::Token* offending, size_t /*line*/, size_t /*column*/,
                    const std::string& /*message*/, std::exception_ptr error) override {
-    if (offending == nullptr || ++count_ > kMaxErrors) {
+    if (offending == nullptr || count_ >= kMaxErrors) {
       return;
     }
+    // Right behind an error stands what the recovery from it stumbled over.
+    const bool echo = count_ > 0 && offending->getTokenIndex() - last_ <= kEchoTokens;
+    last_ = offending->getTokenIndex();
+    if (echo) {
+      return;
+    }
+    ++count_;
     auto& parser = dynamic_cast<antlr4::Parser&>(*recognizer);
     std::string message;
     const std::string wanted = is_undecided(error) ? std::string() : expected(parser, error);
@@ -59,10 +66,9 @@ class ErrorListener : public antlr4::BaseErrorListener {
     }
   }
 
-  size_t count() const { return count_; }
-
  private:
   static constexpr size_t kMaxErrors = 50;
+  static constexpr size_t kEchoTokens = 3;
 
   static bool is_undecided(const std::exception_ptr& error) {
     if (!error) {
@@ -177,6 +183,7 @@ class ErrorListener : public antlr4::BaseErrorListener {
   const Prescan& scan_;
   DiagnosticSink& sink_;
   size_t count_ = 0;
+  size_t last_ = 0;  // token of the last error
 };
 
 // A lexer that meets no rule can't happen (UNKNOWN matches anything), so only the parser's listener speaks.

@@ -62,7 +62,7 @@ Kind both(Kind a, Kind b) {
   if (a == Kind::IntLiteral || b == Kind::IntLiteral) {
     return a == Kind::IntLiteral ? b : a;
   }
-  return Kind::Mixed;
+  return Kind::Real;  // an integer beside a float counts as a float
 }
 
 bool is_integer_kind(Kind kind) {

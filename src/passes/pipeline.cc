@@ -105,7 +105,9 @@ PipelineReport run_pipeline(PassContext& context, const PipelineOptions& options
     }
     const auto start = std::chrono::steady_clock::now();
     const PassResult result = pass->run(context);
-    normalize_all(context.module);
+    if (result != PassResult::Failed) {
+      normalize_all(context.module);
+    }
     const auto end = std::chrono::steady_clock::now();
     report.timings.push_back({std::string(pass->name), std::chrono::duration<double, std::milli>(end - start).count()});
     if (result == PassResult::Failed || context.sink.has_errors()) {

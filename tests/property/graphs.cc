@@ -330,11 +330,9 @@ class GraphMaker {
     t.hi = std::max(a.hi, b.hi);
     t.error = std::max(a.error, b.error);
     const std::string cmp = random_.pick(std::vector<std::string>{"<", "<=", ">", ">="});
-    if (a.extent != b.extent) {
-      return;
-    }
     const Known c = partner(a);
-    if (c.extent == a.extent && a.input && b.input) {
+    if (a.input && b.input) {
+      t.extent = joined(t.extent, c.extent);
       t.error = std::max({a.error, b.error, c.error});
       t.lo = std::min(t.lo, c.lo);
       t.hi = std::max(t.hi, c.hi);

@@ -30,3 +30,8 @@ void check_many(const std::string& what, int64_t count, Make make) {
 }  // namespace
 
 TEST_CASE("random elementwise graphs") { check_many("graph", 60, random_graph); }
+TEST_CASE("random matrix products") { check_many("product", 30, random_matmul); }
+TEST_CASE("random kernels") { check_many("kernel", 40, random_kernel); }
+TEST_CASE("random vector cores") {
+  check_many("core", 40, [](uint64_t seed, bool) { return random_core(seed); });
+}

@@ -136,7 +136,7 @@ std::optional<std::vector<ExprId>> solve_dims(const ir::Function& callee, ir::Fu
       continue;
     }
     if (next >= tensor_arguments.size()) {
-      return std::nullopt;
+      break;  // a call gives inputs only; its results follow from them
     }
     const ir::Type& argument = caller.type(tensor_arguments[next++]);
     for (size_t i = 0; i < param.type.dims.size() && i < argument.dims.size(); ++i) {

@@ -109,7 +109,13 @@ bool Selector::statement(OpId id) {
     }
     case OpKind::Parallel: return parallel(op);
     case OpKind::For: return for_loop(id);
-    case OpKind::Let: let(op.syms[0], expr(op.exprs[0]), op.spans); return true;
+    case OpKind::Let:
+      if (region_ == core_.body) {  // outside the blocks: their number may depend on it, so it goes where it is used
+        cloner_.map(op.syms[0], expr(op.exprs[0]));
+      } else {
+        let(op.syms[0], expr(op.exprs[0]), op.spans);
+      }
+      return true;
     case OpKind::Yield: return true;
     default: return operation(op);
   }
@@ -305,6 +311,7 @@ TileDesc Selector::describe(const ir::Type& type) const {
   if (type.dtype == DType::Bool) {  // a mask: one bit a column
     tile.dtype = DType::U8;
     tile.cols = round_up((type.cols + 7) / 8, 32);
+    tile.layout = Layout::ND;  // of a column's comparison too
   }
   return tile;
 }

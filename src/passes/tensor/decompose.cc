@@ -46,7 +46,7 @@ class Formula {
   ExprId axis_length() {
     const ExprId length = function_.type(operand_).dims[static_cast<size_t>(axis_)];
     const auto constant = function_.exprs.constant(length);
-    return constant ? real(static_cast<double>(*constant)) : length;
+    return constant ? real(static_cast<double>(*constant)) : function_.exprs.mul(length, real(1.0));
   }
 
  private:
@@ -57,7 +57,7 @@ class Formula {
     op.operands = std::move(operands);
     op.exprs = std::move(exprs);
     op.scalar_side = side;
-    op.axis = axis_;
+    op.axis = ir::op_info(kind).shape == ir::OpShape::Reduce ? axis_ : 0;
     op.spans = spans_;
     const ir::Type type = function_.type(like);
     const ValueId value = last ? result_ : function_.add_value(type, "");

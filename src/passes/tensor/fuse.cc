@@ -35,6 +35,7 @@ bool is_elementwise(OpKind kind) {
   return shape != OpShape::Special || kind == OpKind::Cast || kind == OpKind::Compare || kind == OpKind::Select ||
          kind == OpKind::Broadcast;
 }
+bool is_reduce(const Op& op) { return ir::op_info(op.kind).shape == OpShape::Reduce; }
 bool is_free(OpKind kind) { return kind == OpKind::Reshape || kind == OpKind::Full; }
 bool is_matmul(OpKind kind) { return kind == OpKind::MatMul || kind == OpKind::MatMulBias; }
 
@@ -48,9 +49,12 @@ class Fuser {
   bool place(OpId id);
   void join(size_t group, OpId id);
   std::optional<size_t> group_of(ValueId value) const;
-  bool fits_space(const Group& group, const std::vector<ExprId>& space) const;
+  bool fits_space(const Group& group, const Op& op) const;
   bool reshape_of_group(OpId id);
+  void split_rows();
+  bool escapes(ValueId value, const std::set<OpId>& inside) const;
   void find_outputs();
+  void add_dim_carriers(ir::Function& fused, Cloner& cloner, std::set<std::string>& names, Op& call);
   ir::Function outline(const Group& group, size_t index, Op& call);
   void add_free_producers(ValueId value, Cloner& cloner, ir::Function& fused);
   ir::Param make_param(ir::Function& fused, Cloner& cloner, ValueId value, ir::ParamMode mode,
@@ -77,8 +81,14 @@ std::optional<size_t> Fuser::group_of(ValueId value) const {
   return is_free(op.kind) && !op.operands.empty() ? group_of(op.operands[0]) : std::nullopt;
 }
 
-bool Fuser::fits_space(const Group& group, const std::vector<ExprId>& space) const {
-  return related(graph_, group.space, space) || related(graph_, space, group.space);
+// The larger of the two spaces becomes the group's. What reduces runs over all of it.
+bool Fuser::fits_space(const Group& group, const Op& op) const {
+  const std::vector<ExprId>& space = space_of(graph_, op);
+  if (related(graph_, group.space, space)) {
+    return !is_reduce(op) || extent_in(graph_, group.space, space) == Extent::Full;
+  }
+  const bool grows = related(graph_, space, group.space);
+  return grows && std::none_of(group.ops.begin(), group.ops.end(), [&](OpId id) { return is_reduce(graph_.ops[id]); });
 }
 
 void Fuser::join(size_t index, OpId id) {
@@ -117,7 +127,7 @@ bool Fuser::place(OpId id) {
       const OpId def = graph_.values[v].def;
       return !def.valid() || graph_.ops[def].kind != OpKind::Reshape || group_of(v) != last;
     });
-    if (converts_product || (!group.matmul && is_elementwise(op.kind) && direct && fits_space(group, space_of(graph_, op)))) {
+    if (converts_product || (!group.matmul && is_elementwise(op.kind) && direct && fits_space(group, op))) {
       join(*last, id);
       return true;
     }
@@ -132,17 +142,51 @@ bool Fuser::place(OpId id) {
   return true;
 }
 
+bool Fuser::escapes(ValueId value, const std::set<OpId>& inside) const {
+  const auto it = uses_.find(value);
+  return it != uses_.end() &&
+         std::any_of(it->second.begin(), it->second.end(), [&](OpId use) { return inside.count(use) == 0; });
+}
+
+// Blocks of a group share rows [N] over its space [..., N], so none of them can write one out. If a group must, its
+// operations on rows, which depend on nothing else of it, become a group of their own before it.
+void Fuser::split_rows() {
+  for (size_t index = 0; index < groups_.size(); ++index) {
+    const std::set<OpId> inside(groups_[index].ops.begin(), groups_[index].ops.end());
+    Group rows;
+    std::vector<OpId> rest;
+    bool written = false;
+    for (OpId id : groups_[index].ops) {
+      const Op& op = graph_.ops[id];
+      const bool row = !groups_[index].matmul &&
+                       (op.kind == OpKind::Reshape
+                            ? std::find(rows.ops.begin(), rows.ops.end(), graph_.values[op.operands[0]].def) != rows.ops.end()
+                            : extent_in(graph_, groups_[index].space, space_of(graph_, op)) == Extent::Row);
+      (row ? rows.ops : rest).push_back(id);
+      written = written || (row && escapes(op.results[0], inside));
+    }
+    if (!written) {
+      continue;
+    }
+    rows.space = space_of(graph_, graph_.ops[rows.ops.front()]);
+    groups_[index].ops = std::move(rest);
+    groups_.insert(groups_.begin() + static_cast<std::ptrdiff_t>(index), std::move(rows));
+    ++index;
+    for (size_t i = index - 1; i < groups_.size(); ++i) {
+      for (OpId id : groups_[i].ops) {
+        group_of_op_[id] = i;
+      }
+    }
+  }
+}
+
 // A group's outputs are what other groups, calls and assignments read, looking through reshapes of outputs.
 void Fuser::find_outputs() {
   for (Group& group : groups_) {
-    std::set<OpId> inside(group.ops.begin(), group.ops.end());
+    const std::set<OpId> inside(group.ops.begin(), group.ops.end());
     for (OpId id : group.ops) {
       for (ValueId result : graph_.ops[id].results) {
-        const auto it = uses_.find(result);
-        const bool escapes = it != uses_.end() && std::any_of(it->second.begin(), it->second.end(), [&](OpId use) {
-          return inside.count(use) == 0;
-        });
-        if (escapes) {
+        if (escapes(result, inside)) {
           group.outputs.push_back(result);
         }
       }
@@ -264,19 +308,40 @@ ir::Function Fuser::outline(const Group& group, size_t index, Op& call) {
     fused.params.push_back(std::move(param));
     call.results.push_back(output);
   }
-  for (const ir::Param& param : fused.params) {
-    for (ExprId dim : param.type.dims) {
-      std::vector<SymId> dims;
-      collect_dims(fused, dim, dims);
-      for (SymId sym : dims) {
-        if (std::find(fused.dims.begin(), fused.dims.end(), sym) == fused.dims.end()) {
-          fused.dims.push_back(sym);
-        }
-      }
+  for (size_t i = 0; i < fused.values.size(); ++i) {  // parameters, and constants that no parameter is as large as
+    for (ExprId dim : fused.type(ValueId(static_cast<uint32_t>(i))).dims) {
+      collect_dims(fused, dim, fused.dims);
     }
   }
   std::sort(fused.dims.begin(), fused.dims.end());
+  add_dim_carriers(fused, cloner, names, call);
   return fused;
+}
+
+// Dims are bound by inputs. One that stands in no input's shape by itself (all that the group reads has `M * N`) comes with
+// an input of the graph that has it, though the group does not read that.
+void Fuser::add_dim_carriers(ir::Function& fused, Cloner& cloner, std::set<std::string>& names, Op& call) {
+  auto carries = [](const ir::Function& function, const ir::Param& param, SymId dim) {
+    return param.is_tensor() && param.mode != ir::ParamMode::Out && std::any_of(param.type.dims.begin(), param.type.dims.end(), [&](ExprId e) {
+             return function.exprs[e].op == ExprOp::Sym && function.exprs[e].sym == dim;
+           });
+  };
+  for (SymId dim : std::vector<SymId>(fused.dims)) {
+    if (std::any_of(fused.params.begin(), fused.params.end(), [&](const auto& p) { return carries(fused, p, dim); })) {
+      continue;
+    }
+    for (const ir::Param& param : graph_.params) {
+      const SymId own(dim.index());  // the fused graph has the graph's symbols, in their order
+      if (!carries(graph_, param, own)) {
+        continue;
+      }
+      const auto first_output = std::find_if(fused.params.begin(), fused.params.end(),
+                                             [](const ir::Param& p) { return p.mode == ir::ParamMode::Out; });
+      fused.params.insert(first_output, make_param(fused, cloner, param.value, ir::ParamMode::In, names));
+      call.operands.push_back(param.value);
+      break;
+    }
+  }
 }
 
 // A reshape of a group's only-so-used result becomes part of the group: the group writes its output in the new shape.
@@ -307,6 +372,7 @@ bool Fuser::run(std::vector<ir::Function>& fused) {
   if (!work) {
     return true;
   }
+  split_rows();
   find_outputs();
   std::vector<OpId> ops;
   std::set<size_t> done;

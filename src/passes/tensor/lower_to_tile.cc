@@ -136,7 +136,11 @@ class ProgramBuilder {
       }
     }
     const auto dims = solve_dims(*callee, program_, task.operands);
-    PTO_CHECK(dims.has_value(), "a callee's dims follow from its tensors");
+    if (!dims) {
+      context_.sink.report(DiagId::UnsupportedLowering, call.span(),
+                           {"this computation", "a dim of its shapes stands alone in none of the graph's inputs"});
+      return false;
+    }
     task.task_dims = *dims;
     program_.add_op(program_.body, std::move(task));
     return true;

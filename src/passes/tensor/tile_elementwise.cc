@@ -91,6 +91,9 @@ class ElementwiseTiler {
   ValueId tile(ValueId value, Tiles& tiles);
   ValueId load_tile(ValueId value);
   ValueId constant_tile(const Op& op, ValueId value);
+  ValueId whole_tile(ValueId input);
+  ValueId whole_mask(ValueId mask, ValueId input, const Tiles& tiles);
+  void widen_inputs(const Op& op, std::vector<ValueId>& inputs, const Tiles& tiles);
   void store_outputs(Tiles& tiles, bool full_ones, bool column_ones);
   std::vector<OpId> needed_for(const std::vector<ValueId>& values, const Tiles& known) const;
   int depth(ValueId value) const;
@@ -265,6 +268,66 @@ ValueId ElementwiseTiler::constant_tile(const Op& op, ValueId value) {
   return tile;
 }
 
+// `input` as large as the block's tiles.
+ValueId ElementwiseTiler::whole_tile(ValueId input) {
+  ir::Type type = b_.kernel().type(input);
+  if (flat_ || (type.rows == tile_rows_ && type.cols == tile_cols_)) {
+    return input;
+  }
+  Op op;
+  op.kind = OpKind::Broadcast;
+  op.operands = {input};
+  type.rows = tile_rows_;
+  type.cols = tile_cols_;
+  type.valid_rows = b_.remaining(row_extent_, row_offset_, tile_rows_);
+  type.valid_cols = b_.remaining(col_extent_, col_offset_, tile_cols_);
+  return b_.add(std::move(op), std::move(type), "");
+}
+
+// Instructions take a row or a column beside a whole tile, never a row beside a column; masks and their users take neither.
+void ElementwiseTiler::widen_inputs(const Op& op, std::vector<ValueId>& inputs, const Tiles& tiles) {
+  int64_t rows = 1;
+  int64_t cols = 1;
+  bool same = true;
+  for (ValueId input : inputs) {
+    const ir::Type& type = b_.kernel().type(input);
+    same = same && type.rows == b_.kernel().type(inputs[0]).rows && type.cols == b_.kernel().type(inputs[0]).cols;
+    rows = std::max(rows, type.rows);
+    cols = std::max(cols, type.cols);
+  }
+  const bool masks = op.kind == OpKind::Compare || op.kind == OpKind::Select;
+  const bool whole = std::any_of(inputs.begin(), inputs.end(), [&](ValueId input) {
+    return b_.kernel().type(input).rows == rows && b_.kernel().type(input).cols == cols;
+  });
+  if (same || (whole && !masks)) {
+    return;
+  }
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const ValueId input = inputs[i];
+    if (!masks) {
+      inputs[i] = b_.kernel().type(input).rows == 1 ? whole_tile(input) : input;
+    } else if (graph_.type(op.operands[i]).dtype == DType::Bool) {
+      inputs[i] = whole_mask(op.operands[i], input, tiles);
+    } else {
+      inputs[i] = whole_tile(input);
+    }
+  }
+}
+
+// A mask as large as the block's tiles: masks can't be repeated, so what it compares is.
+ValueId ElementwiseTiler::whole_mask(ValueId mask, ValueId input, const Tiles& tiles) {
+  const ir::Type& type = b_.kernel().type(input);
+  if (type.rows == tile_rows_ && type.cols == tile_cols_) {
+    return input;
+  }
+  const Op& compare = graph_.ops[graph_.values[mask].def];
+  std::vector<ValueId> inputs;
+  for (ValueId operand : compare.operands) {
+    inputs.push_back(whole_tile(tiles.at(operand)));
+  }
+  return b_.elementwise(compare, inputs, DType::Bool);
+}
+
 // The tile of a value in the block being emitted; what it is computed from is in `tiles` already.
 ValueId ElementwiseTiler::tile(ValueId value, Tiles& tiles) {
   const auto known = tiles.find(value);
@@ -286,7 +349,12 @@ ValueId ElementwiseTiler::tile(ValueId value, Tiles& tiles) {
         inputs.push_back(tile(operand, tiles));
       }
       b_.at(op);
-      result = b_.elementwise(op, inputs, graph_.type(value).dtype);
+      if (op.kind == OpKind::Broadcast) {
+        result = flat_ || extent(op.operands[0]) == extent(value) ? inputs[0] : whole_tile(inputs[0]);
+      } else {
+        widen_inputs(op, inputs, tiles);
+        result = b_.elementwise(op, inputs, graph_.type(value).dtype);
+      }
     }
   }
   tiles[value] = result;

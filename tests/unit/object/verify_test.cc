@@ -182,7 +182,7 @@ const Case kCases[] = {
     {"mixed expression",
      [](Object& o) {
        ExprNode sum;
-       sum.op = ExprOp::Add;
+       sum.op = ExprOp::Mod;
        sum.a = scale(o).exprs.symbol(SymId(0));
        sum.b = scale(o).exprs.symbol(SymId(1));
        scale(o).code[2].value = scale(o).exprs.append_raw(sum);
