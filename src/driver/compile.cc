@@ -18,7 +18,9 @@ namespace {
 constexpr int64_t kMaxSourceBytes = int64_t{64} << 20;
 constexpr int64_t kMaxObjectBytes = int64_t{256} << 20;
 
-std::string display_name(const std::string& path) { return path == "-" ? "<stdin>" : path; }
+std::string display_name(const std::string& path) {
+  return path == "-" ? "<stdin>" : path;
+}
 
 // The passes up to the level asked for.
 passes::PipelineOptions pipeline_options(const Options& options) {
@@ -63,7 +65,8 @@ int internal_failure(Run& run, const std::string& what, const ir::Module& module
 
 void print_timings(Run& run, const passes::PipelineReport& report) {
   for (const passes::PassTiming& timing : report.timings) {
-    run.err << std::fixed << std::setprecision(3) << std::setw(10) << timing.milliseconds << " ms  " << timing.pass << "\n";
+    run.err << std::fixed << std::setprecision(3) << std::setw(10) << timing.milliseconds << " ms  " << timing.pass
+            << "\n";
   }
 }
 
@@ -86,8 +89,8 @@ bool write_depfile(Run& run, const std::string& output, const std::vector<std::s
     text += " \\\n  " + escape(path);
   }
   text += "\n";
-  const std::string path =
-      options.depfile_path.empty() ? std::filesystem::path(output).replace_extension(".d").string() : options.depfile_path;
+  const std::string path = options.depfile_path.empty() ? std::filesystem::path(output).replace_extension(".d").string()
+                                                        : options.depfile_path;
   return write_file_atomic(path, text, run.sink);
 }
 
@@ -115,8 +118,9 @@ int write_object(Run& run, const ir::Module& module, const Target& target, const
     return kExitBadInput;
   }
   const std::vector<uint8_t> bytes = object::write(*object, run.options.source_map);
-  const std::string path =
-      run.options.input == "-" ? "out.ptobin" : std::filesystem::path(run.options.input).replace_extension(".ptobin").string();
+  const std::string path = run.options.input == "-"
+                               ? "out.ptobin"
+                               : std::filesystem::path(run.options.input).replace_extension(".ptobin").string();
   const std::string output = run.options.output.empty() ? path : run.options.output;
   if (!write_depfile(run, output, imported)) {
     return kExitBadInput;
@@ -199,8 +203,7 @@ int disassemble(Run& run) {
     return kExitBadInput;
   }
   const std::string subject = display_name(run.options.input);
-  const auto object = object::read(
-      {reinterpret_cast<const uint8_t*>(bytes->data()), bytes->size()}, subject, run.sink);
+  const auto object = object::read({reinterpret_cast<const uint8_t*>(bytes->data()), bytes->size()}, subject, run.sink);
   if (!object) {
     return kExitBadInput;
   }

@@ -36,12 +36,13 @@ void list_instructions(std::ostream& out) {
 // Prints what the sink holds; warnings become errors with --Werror.
 int finish(Run& run, const Terminal& terminal, int code) {
   RenderOptions render = run.options.render;
-  render.color = run.options.color == "always" ||
-                 (run.options.color == "auto" && terminal.err_is_terminal && !terminal.no_color);
-  run.err << (run.options.json_errors ? render_json(run.sink, &run.sources) : render_text(run.sink, &run.sources, render));
+  render.color =
+      run.options.color == "always" || (run.options.color == "auto" && terminal.err_is_terminal && !terminal.no_color);
+  run.err << (run.options.json_errors ? render_json(run.sink, &run.sources)
+                                      : render_text(run.sink, &run.sources, render));
   const auto& all = run.sink.all();
-  const bool warned = std::any_of(all.begin(), all.end(),
-                                  [](const Diagnostic& d) { return d.severity == Severity::Warning; });
+  const bool warned =
+      std::any_of(all.begin(), all.end(), [](const Diagnostic& d) { return d.severity == Severity::Warning; });
   return code == kExitOk && run.options.warnings_as_errors && warned ? static_cast<int>(kExitBadInput) : code;
 }
 

@@ -1,7 +1,6 @@
 #include "src/driver/options.h"
 
 #include <CLI/CLI.hpp>
-
 #include <algorithm>
 #include <ostream>
 
@@ -31,8 +30,11 @@ void declare(CLI::App& app, Options& o, Raw& raw) {
   app.set_help_flag("-h,--help", "Print this help and exit");
   app.add_option("INPUT", raw.inputs, "A .pto file, `-` for standard input; a .ptobin with --disasm");
   const char* files = "Files";
-  app.add_option("-o,--output", o.output, "Output file, `-` for standard output; default: INPUT with .ptobin")->group(files);
-  app.add_option("-I,--include", o.include_paths, "A folder to look for imports in")->allow_extra_args(false)->group(files);
+  app.add_option("-o,--output", o.output, "Output file, `-` for standard output; default: INPUT with .ptobin")
+      ->group(files);
+  app.add_option("-I,--include", o.include_paths, "A folder to look for imports in")
+      ->allow_extra_args(false)
+      ->group(files);
   app.add_flag("--MD,-M", o.depfile, "Write a make dependency file beside the output")->group(files);
   app.add_option("--MF", o.depfile_path, "Name of the dependency file")->group(files);
   app.add_option("--MT", o.depfile_target, "Target named in the dependency file")->group(files);
@@ -40,18 +42,22 @@ void declare(CLI::App& app, Options& o, Raw& raw) {
   const char* what = "What to compile";
   app.add_option("--target", o.target, "Machine: a built-in name or a .json file (default a2a3)")->group(what);
   app.add_option("-D", raw.defines, "NAME=VALUE: a constant or a dim; NAME=? makes a dim dynamic")
-      ->allow_extra_args(false)->group(what);
+      ->allow_extra_args(false)
+      ->group(what);
   const char* passes = "Passes";
   app.add_option("--emit-ir", raw.emit_ir, "Print the program at a level: tensor, tile, block or exec")->group(passes);
   app.add_option("--emit-ir-after", o.emit_ir_after, "Print the program after a pass, and stop")->group(passes);
   app.add_option("--emit-ir-dir", o.emit_ir_dir, "Write the program after each pass to numbered files")->group(passes);
   app.add_option("--passes", raw.passes, "Run these passes, comma separated, instead of all")->group(passes);
   app.add_option("--skip-pass", raw.skip, "Leave a pass out")->allow_extra_args(false)->group(passes);
-  app.add_option("--pass-limit", o.pass_limit, "Run only the first N passes")->check(CLI::NonNegativeNumber)->group(passes);
+  app.add_option("--pass-limit", o.pass_limit, "Run only the first N passes")
+      ->check(CLI::NonNegativeNumber)
+      ->group(passes);
   app.add_flag("--time-passes", o.time_passes, "Print how long each pass took")->group(passes);
   app.add_flag("--verify-each", o.verify_each, "Check the program's invariants after each pass")->group(passes);
   app.add_flag("--check-each-pass", o.check_each_pass,
-               "Evaluate the program before and after each pass; name the first pass that changes a value")->group(passes);
+               "Evaluate the program before and after each pass; name the first pass that changes a value")
+      ->group(passes);
   const char* about = "Information";
   app.add_flag("--disasm", o.disasm, "Print an object as .pto")->group(about);
   app.add_flag("--list-passes", o.list_passes, "List the passes in their order")->group(about);
@@ -59,9 +65,12 @@ void declare(CLI::App& app, Options& o, Raw& raw) {
   app.add_flag("--list-targets", o.list_targets, "List the built-in targets")->group(about);
   app.add_flag("--version", o.version, "Print the version and exit")->group(about);
   const char* diagnostics = "Diagnostics";
-  app.add_option("--error-format", raw.error_format, "text or json")->check(CLI::IsMember({"text", "json"}))->group(diagnostics);
+  app.add_option("--error-format", raw.error_format, "text or json")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->group(diagnostics);
   app.add_option("--color", o.color, "auto, always or never")
-      ->check(CLI::IsMember({"auto", "always", "never"}))->group(diagnostics);
+      ->check(CLI::IsMember({"auto", "always", "never"}))
+      ->group(diagnostics);
   app.add_option("--max-errors", o.render.max_errors, "Print at most N errors")->group(diagnostics);
   app.add_flag("--Werror", o.warnings_as_errors, "Treat warnings as errors")->group(diagnostics);
   app.footer(kFooter);

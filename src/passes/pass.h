@@ -1,5 +1,5 @@
-// Passes: free functions over a module. A pass says whether it changed anything; what it needs and what it establishes are
-// properties with checkers, so that an order that doesn't fit is refused when the pipeline is built and a pass that
+// Passes: free functions over a module. A pass says whether it changed anything; what it needs and what it establishes
+// are properties with checkers, so that an order that doesn't fit is refused when the pipeline is built and a pass that
 // doesn't do what it claims is found by --verify-each.
 #pragma once
 

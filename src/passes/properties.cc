@@ -25,18 +25,30 @@ const PassInfo* find_pass(std::string_view name) {
 
 std::string_view spelling(Property property) {
   switch (property) {
-    case Property::None: return "nothing";
-    case Property::CallsInlined: return "inlined calls";
-    case Property::BasicOps: return "basic operations only";
-    case Property::Fused: return "fused graphs";
-    case Property::NoGraphs: return "no graphs left";
-    case Property::SpacesAssigned: return "a memory for every tile";
-    case Property::NoKernels: return "no kernels left";
-    case Property::BuffersPlaced: return "an address for every buffer";
-    case Property::SyncComplete: return "complete synchronisation";
-    case Property::TasksOutlined: return "a task for every core";
-    case Property::EdgesDerived: return "ordered tasks";
-    case Property::WorkspacePlanned: return "a planned workspace";
+    case Property::None:
+      return "nothing";
+    case Property::CallsInlined:
+      return "inlined calls";
+    case Property::BasicOps:
+      return "basic operations only";
+    case Property::Fused:
+      return "fused graphs";
+    case Property::NoGraphs:
+      return "no graphs left";
+    case Property::SpacesAssigned:
+      return "a memory for every tile";
+    case Property::NoKernels:
+      return "no kernels left";
+    case Property::BuffersPlaced:
+      return "an address for every buffer";
+    case Property::SyncComplete:
+      return "complete synchronisation";
+    case Property::TasksOutlined:
+      return "a task for every core";
+    case Property::EdgesDerived:
+      return "ordered tasks";
+    case Property::WorkspacePlanned:
+      return "a planned workspace";
   }
   return "";
 }
@@ -145,28 +157,38 @@ std::string check_outlined(const ir::Module& module) {
 }
 
 std::string check_workspace(const ir::Module& module) {
-  return no_op(module, FunctionKind::Program, [](const ir::Function&, const ir::Op& op) {
-    return op.kind == OpKind::Buffer && op.exprs.empty();
-  });
+  return no_op(module, FunctionKind::Program,
+               [](const ir::Function&, const ir::Op& op) { return op.kind == OpKind::Buffer && op.exprs.empty(); });
 }
 
 }  // namespace
 
 std::string check_property(Property property, const ir::Module& module) {
   switch (property) {
-    case Property::None: return "";
-    case Property::CallsInlined: return check_inlined(module);
-    case Property::BasicOps: return check_basic(module);
-    case Property::Fused: return check_fused(module);
-    case Property::NoGraphs: return no_functions_of(module, {FunctionKind::Graph, FunctionKind::FusedGraph});
-    case Property::SpacesAssigned: return check_spaces(module);
+    case Property::None:
+      return "";
+    case Property::CallsInlined:
+      return check_inlined(module);
+    case Property::BasicOps:
+      return check_basic(module);
+    case Property::Fused:
+      return check_fused(module);
+    case Property::NoGraphs:
+      return no_functions_of(module, {FunctionKind::Graph, FunctionKind::FusedGraph});
+    case Property::SpacesAssigned:
+      return check_spaces(module);
     case Property::NoKernels:
       return no_functions_of(module, {FunctionKind::Graph, FunctionKind::FusedGraph, FunctionKind::Kernel});
-    case Property::BuffersPlaced: return check_placed(module);
-    case Property::SyncComplete: return check_sync_complete(module);
-    case Property::TasksOutlined: return check_outlined(module);
-    case Property::EdgesDerived: return check_outlined(module);
-    case Property::WorkspacePlanned: return check_workspace(module);
+    case Property::BuffersPlaced:
+      return check_placed(module);
+    case Property::SyncComplete:
+      return check_sync_complete(module);
+    case Property::TasksOutlined:
+      return check_outlined(module);
+    case Property::EdgesDerived:
+      return check_outlined(module);
+    case Property::WorkspacePlanned:
+      return check_workspace(module);
   }
   return "";
 }

@@ -49,8 +49,8 @@ void rewrite_region(ir::Function& function, ir::RegionId region,
 // Adds an op to the function without placing it in a region.
 ir::OpId make_op(ir::Function& function, ir::Op op);
 
-// The callee's dims as expressions of the caller, solved from the shapes of the tensor arguments. nullopt if a dim does not
-// follow from any shape.
+// The callee's dims as expressions of the caller, solved from the shapes of the tensor arguments. nullopt if a dim does
+// not follow from any shape.
 std::optional<std::vector<ExprId>> solve_dims(const ir::Function& callee, ir::Function& caller,
                                               const std::vector<ir::ValueId>& tensor_arguments);
 
@@ -63,6 +63,8 @@ std::string unique_function_name(const ir::Module& module, const std::string& ba
 // Smallest value an expression can have, where that follows from dims >= 1 and constants; nullopt: not known.
 std::optional<int64_t> lower_bound(const ir::Function& function, ExprId expr);
 
-inline int64_t round_up(int64_t value, int64_t multiple) { return (value + multiple - 1) / multiple * multiple; }
+inline int64_t round_up(int64_t value, int64_t multiple) {
+  return (value + multiple - 1) / multiple * multiple;
+}
 
 }  // namespace pto::passes

@@ -1,6 +1,6 @@
-// Drops surplus flags. insert-sync reasons region by region; what a flag inside a nested loop already orders for the region
-// around it, it does not see. Here each flag is taken out in turn and stays out if the prover is still content. A needed flag
-// costs little to try: the prover stops at the first race.
+// Drops surplus flags. insert-sync reasons region by region; what a flag inside a nested loop already orders for the
+// region around it, it does not see. Here each flag is taken out in turn and stays out if the prover is still content.
+// A needed flag costs little to try: the prover stops at the first race.
 #include <algorithm>
 #include <map>
 #include <tuple>
@@ -33,7 +33,8 @@ bool is_flag(const Op& op) {
   return op.kind == OpKind::Inst && isa::info(op.inst.opcode).format == isa::Format::Flag;
 }
 
-// One flag: its pipes and the range of its ids. Constant ids of presets and drains fall into the range of the rotating ones.
+// One flag: its pipes and the range of its ids. Constant ids of presets and drains fall into the range of the rotating
+// ones.
 using FlagGroup = std::tuple<uint8_t, uint8_t, int64_t, int64_t>;
 
 bool belongs(const ir::Function& core, const Op& op, const FlagGroup& group) {

@@ -1,15 +1,17 @@
 // Orders conflicting accesses of different pipes in `auto core`s.
 //
 // Regions are done from the inside out; a nested loop then counts as one item with all its accesses. In a region:
-//   1. For every access, the last conflicting access of each other pipe before it (in this iteration; in a loop also in an
+//   1. For every access, the last conflicting access of each other pipe before it (in this iteration; in a loop also in
+//   an
 //      earlier one, as many iterations back as the buffer has slots) is a dependence.
 //   2. Dependences are taken shortest first; one that existing flags already imply costs nothing, else it gets a flag:
-//      set after the earlier item, wait before the later one. A flag from an earlier iteration is set in advance, once an
-//      iteration in flight, and taken back at the end: before and after the outermost loop, so that a nested loop starts and
-//      ends with all its flags set and its runs overlap. Every path is balanced, zero trips too.
-//   3. A flag in a loop may be set again only after its wait: where that isn't implied, a flag in the other direction is added.
-// Event ids: a flag in a pipelined loop has one id an iteration in flight. When a pair of pipes runs out of ids, a barrier on
-// all pipes takes the flag's place, with a remark.
+//      set after the earlier item, wait before the later one. A flag from an earlier iteration is set in advance, once
+//      an iteration in flight, and taken back at the end: before and after the outermost loop, so that a nested loop
+//      starts and ends with all its flags set and its runs overlap. Every path is balanced, zero trips too.
+//   3. A flag in a loop may be set again only after its wait: where that isn't implied, a flag in the other direction
+//   is added.
+// Event ids: a flag in a pipelined loop has one id an iteration in flight. When a pair of pipes runs out of ids, a
+// barrier on all pipes takes the flag's place, with a remark.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -57,7 +59,8 @@ struct Item {
   OpId op;
   bool loop = false;
   std::vector<Access> accesses;
-  std::vector<Flag> presets;  // at the top: flags carried by the loops inside, set before the item and taken back after it
+  std::vector<Flag>
+      presets;  // at the top: flags carried by the loops inside, set before the item and taken back after it
 };
 
 // What a region tells the one around it.
@@ -255,8 +258,8 @@ void Inserter::order_dependences(std::vector<Dependence> deps, RegionOrder& orde
   }
 }
 
-// A flag must not be set again before its wait. In a loop that is about the next iteration that uses the id; for a flag of a
-// nested region, about the next run of that region.
+// A flag must not be set again before its wait. In a loop that is about the next iteration that uses the id; for a flag
+// of a nested region, about the next run of that region.
 void Inserter::balance(RegionOrder& order, const std::vector<Reuse>& reuses, bool loop, int64_t depth) {
   if (!loop) {
     return;
@@ -275,8 +278,7 @@ void Inserter::balance(RegionOrder& order, const std::vector<Reuse>& reuses, boo
   };
   for (size_t i = 0; i < order.flags().size(); ++i) {
     const Flag flag = order.flags()[i];
-    if (flag.placed && flag.distance == 0 &&
-        !order.ordered(flag.dst, flag.wait, flag.src, flag.set, flag.ids)) {
+    if (flag.placed && flag.distance == 0 && !order.ordered(flag.dst, flag.wait, flag.src, flag.set, flag.ids)) {
       add_back(flag.dst, flag.src, flag.wait_before, flag.set_after, depth);
     }
   }
@@ -324,9 +326,9 @@ void Inserter::allocate_ids(RegionOrder& order, const std::vector<Item>& items) 
       flag.wait_before = flag.distance > 0 ? 0 : flag.wait_before;
       flag.wait = wait_point(flag.wait_before);
       const Op& op = core_.ops[items[static_cast<size_t>(flag.wait_before)].op];
-      context_.sink.report(DiagId::EventIdsExhausted, op.span(),
-                           {std::string(isa::spelling(flag.src)), std::string(isa::spelling(flag.dst)),
-                            std::to_string(event_ids_)});
+      context_.sink.report(
+          DiagId::EventIdsExhausted, op.span(),
+          {std::string(isa::spelling(flag.src)), std::string(isa::spelling(flag.dst)), std::to_string(event_ids_)});
     }
     order.flags()[i] = flag;
   }

@@ -109,10 +109,10 @@ class Walker {
     const std::vector<SymId>& symbols = slot_symbols_[buffer];
     for (const Access& access : accesses) {
       for (int loop = access.loop; loop >= 0; loop = loops_[static_cast<size_t>(loop)].parent) {
-        const bool all_inside = std::all_of(accesses.begin(), accesses.end(),
-                                            [&](const Access& other) { return contains(loop, other); });
-        const bool rotates = std::find(symbols.begin(), symbols.end(), loops_[static_cast<size_t>(loop)].symbol) !=
-                             symbols.end();
+        const bool all_inside =
+            std::all_of(accesses.begin(), accesses.end(), [&](const Access& other) { return contains(loop, other); });
+        const bool rotates =
+            std::find(symbols.begin(), symbols.end(), loops_[static_cast<size_t>(loop)].symbol) != symbols.end();
         if (!all_inside || rotates || accesses.front().reads_first) {
           cover(life, loop);
         }

@@ -18,8 +18,8 @@ struct Lifetime {
   }
 };
 
-// A buffer that is used inside and outside of a loop, or carries a value from one iteration to the next, or rotates with a
-// loop, lives for the whole loop.
+// A buffer that is used inside and outside of a loop, or carries a value from one iteration to the next, or rotates
+// with a loop, lives for the whole loop.
 std::vector<Lifetime> buffer_lifetimes(const ir::Function& core, const Target& target);
 
 }  // namespace pto::passes

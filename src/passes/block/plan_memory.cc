@@ -1,6 +1,6 @@
-// Gives every buffer of an `auto core` an address. Buffers whose lifetimes don't overlap may share bytes. A result may take
-// over its operand's bytes where the instruction works element by element in one pipe (chains of such buffers are placed
-// as one). Placement is first fit, largest first; addresses that are written in the program stay.
+// Gives every buffer of an `auto core` an address. Buffers whose lifetimes don't overlap may share bytes. A result may
+// take over its operand's bytes where the instruction works element by element in one pipe (chains of such buffers are
+// placed as one). Placement is first fit, largest first; addresses that are written in the program stay.
 #include <algorithm>
 #include <numeric>
 
@@ -169,15 +169,17 @@ void report_overflow(const ir::Function& core, const Overflow& overflow, Diagnos
       const Span span = i < core.buffer_spans.size() ? core.buffer_spans[i] : Span{};
       handle.note(span, "`" + buffer.name + "`: " + std::string(spelling(buffer.tile.dtype)) + "[" +
                             std::to_string(buffer.tile.rows) + ", " + std::to_string(buffer.tile.cols) + "] x " +
-                            std::to_string(buffer.slots) + ", " + std::to_string(buffer.total_bytes()) +
-                            " bytes at " + std::to_string(buffer.address));
+                            std::to_string(buffer.slots) + ", " + std::to_string(buffer.total_bytes()) + " bytes at " +
+                            std::to_string(buffer.address));
     }
   }
 }
 
 }  // namespace
 
-std::optional<Overflow> place_buffers(ir::Function& core, const Target& target) { return Planner(core, target).run(); }
+std::optional<Overflow> place_buffers(ir::Function& core, const Target& target) {
+  return Planner(core, target).run();
+}
 
 PassResult plan_memory(PassContext& context) {
   bool changed = false;

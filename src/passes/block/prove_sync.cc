@@ -1,8 +1,9 @@
-// Proves every core program free of races, or says what is wrong: an independent check of insert-sync and of hand-written
-// cores. It interprets the program over abstract states (sync_state.h). A loop with an unknown number of iterations is run
-// from its set of entry states until no new state appears, and is left from every one of them, so a proof holds for all trip
-// counts. Slots, event ids and conditions are evaluated with the actual counter; a counter matters only modulo the moduli
-// that it is used with, and below the constants that it is compared with, so the number of states is finite.
+// Proves every core program free of races, or says what is wrong: an independent check of insert-sync and of
+// hand-written cores. It interprets the program over abstract states (sync_state.h). A loop with an unknown number of
+// iterations is run from its set of entry states until no new state appears, and is left from every one of them, so a
+// proof holds for all trip counts. Slots, event ids and conditions are evaluated with the actual counter; a counter
+// matters only modulo the moduli that it is used with, and below the constants that it is compared with, so the number
+// of states is finite.
 //
 // What it takes for granted: distinct tensor parameters don't overlap; pipes execute in order.
 #include <algorithm>
@@ -122,7 +123,7 @@ class Prover {
   bool stop_at_first_;
   std::map<SymId, int64_t> known_;  // counters of the loops around the current point
   std::map<ExprId, Needs> needs_;
-  std::vector<int64_t> ints_;       // room for evaluation
+  std::vector<int64_t> ints_;  // room for evaluation
   std::map<FlagKey, size_t> flag_numbers_;
   std::map<std::pair<OpId, int>, PipeSet> rivals_;
   std::set<std::pair<uint32_t, uint32_t>> reported_;
@@ -205,9 +206,8 @@ void Prover::race(OpId id, const Event& earlier, const Interval& where) {
   const OpId other(earlier.key.op);
   const Pipe pipe = isa::pipe_of(core_.ops[id].inst, core_.buffers, target_);
   auto describe = [&](OpId op, Pipe p) { return name(op) + " on " + std::string(isa::spelling(p)); };
-  auto handle = sink_.report(
-      DiagId::SyncRace, core_.ops[id].span(),
-      {describe(other, earlier.pipe), describe(id, pipe), std::string(spelling(where.space))});
+  auto handle = sink_.report(DiagId::SyncRace, core_.ops[id].span(),
+                             {describe(other, earlier.pipe), describe(id, pipe), std::string(spelling(where.space))});
   std::string bytes;
   if (where.space != Space::Gm) {
     char text[80];
@@ -218,7 +218,8 @@ void Prover::race(OpId id, const Event& earlier, const Interval& where) {
   }
   handle.note(core_.ops[other].span(), std::string(earlier.write ? "written" : "read") + " here" + bytes);
   handle.help("order them with `set_flag " + std::string(isa::spelling(earlier.pipe)) + " -> " +
-              std::string(isa::spelling(pipe)) + ", ID` after the first and the matching `wait_flag` before the second");
+              std::string(isa::spelling(pipe)) +
+              ", ID` after the first and the matching `wait_flag` before the second");
 }
 
 // Where an operand's bytes can be at all, whatever its slot.
@@ -283,9 +284,9 @@ void Prover::access(OpId id, const isa::Operand& operand, int number, Pipe pipe,
   }
 }
 
-// Whoever is ordered after an access is ordered after everything that its pipe knew to be over. So the access stands in for
-// earlier ones to the same bytes that it comes after, if it conflicts with whatever they conflict with. (For its own earlier
-// time too: what a flag promises was about that.)
+// Whoever is ordered after an access is ordered after everything that its pipe knew to be over. So the access stands in
+// for earlier ones to the same bytes that it comes after, if it conflicts with whatever they conflict with. (For its
+// own earlier time too: what a flag promises was about that.)
 void Prover::forget_covered(const Interval& where, bool write, Pipe pipe, const EventKey& key, SyncState& state) {
   std::erase_if(state.events, [&](const Event& event) {
     const bool covered = !event.is_wait && event.where.space == where.space && event.where.begin >= where.begin &&
@@ -312,7 +313,9 @@ std::optional<size_t> Prover::flag(OpId id) {
 }
 
 // The latest wait for a flag is an event like an access: the flag may be set again by a pipe that knows it to be over.
-EventKey wait_key(size_t flag) { return {0x80000000u + static_cast<uint32_t>(flag), 0, 0}; }
+EventKey wait_key(size_t flag) {
+  return {0x80000000u + static_cast<uint32_t>(flag), 0, 0};
+}
 
 void Prover::set_flag(OpId id, SyncState& state) {
   const auto number = flag(id);
@@ -380,8 +383,11 @@ void Prover::instruction(OpId id, SyncState& state) {
         wait_flag(id, state);
       }
       return;
-    case isa::Format::Barrier: barrier(op, state); return;
-    default: break;
+    case isa::Format::Barrier:
+      barrier(op, state);
+      return;
+    default:
+      break;
   }
   const Pipe pipe = isa::pipe_of(op.inst, core_.buffers, target_);
   for (size_t i = 0; i < op.inst.operands.size(); ++i) {

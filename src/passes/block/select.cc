@@ -1,9 +1,9 @@
 // Selection, the structure: blocks over cores, loops, buffers, carried values. Operations are in select_ops.cc.
 //
-// A `parallel` of T blocks becomes a loop over the blocks of one core: block_index(), block_index() + block_count(), ... Every
-// tile gets a buffer. In a pipelined loop a tile's buffer has one slot an iteration in flight, unless only one pipe ever
-// touches it. A carried tile lives in one buffer; an accumulator that starts from zeros or a bias has no value before the
-// first product, which overwrites instead of adding.
+// A `parallel` of T blocks becomes a loop over the blocks of one core: block_index(), block_index() + block_count(),
+// ... Every tile gets a buffer. In a pipelined loop a tile's buffer has one slot an iteration in flight, unless only
+// one pipe ever touches it. A carried tile lives in one buffer; an accumulator that starts from zeros or a bias has no
+// value before the first product, which overwrites instead of adding.
 #include "src/passes/block/select.h"
 
 #include <algorithm>
@@ -107,8 +107,10 @@ bool Selector::statement(OpId id) {
       core_.add_op(core_.body, std::move(view));
       return true;
     }
-    case OpKind::Parallel: return parallel(op);
-    case OpKind::For: return for_loop(id);
+    case OpKind::Parallel:
+      return parallel(op);
+    case OpKind::For:
+      return for_loop(id);
     case OpKind::Let:
       if (region_ == core_.body) {  // outside the blocks: their number may depend on it, so it goes where it is used
         cloner_.map(op.syms[0], expr(op.exprs[0]));
@@ -116,8 +118,10 @@ bool Selector::statement(OpId id) {
         let(op.syms[0], expr(op.exprs[0]), op.spans);
       }
       return true;
-    case OpKind::Yield: return true;
-    default: return operation(op);
+    case OpKind::Yield:
+      return true;
+    default:
+      return operation(op);
   }
 }
 
@@ -169,7 +173,8 @@ bool Selector::parallel(const Op& op) {
   std::vector<ExprId> counts;
   ExprId blocks = exprs().integer(1);
   for (size_t i = 0; i < op.syms.size(); ++i) {
-    counts.push_back(exprs().ceildiv(exprs().sub(expr(op.exprs[3 * i + 1]), expr(op.exprs[3 * i])), expr(op.exprs[3 * i + 2])));
+    counts.push_back(
+        exprs().ceildiv(exprs().sub(expr(op.exprs[3 * i + 1]), expr(op.exprs[3 * i])), expr(op.exprs[3 * i + 2])));
     blocks = exprs().mul(blocks, counts.back());
   }
   blocks_ = blocks;
@@ -450,7 +455,8 @@ ExprId blocks_of_task(ir::Function& program, const Op& task, const SelectedKerne
   for (size_t i = 0; i < selected.core.dims.size(); ++i) {
     dims[selected.core.dims[i]] = task.task_dims[i];
   }
-  const ExprId blocks = program.exprs.import(selected.core.exprs, selected.blocks, [&](SymId sym) { return dims.at(sym); });
+  const ExprId blocks =
+      program.exprs.import(selected.core.exprs, selected.blocks, [&](SymId sym) { return dims.at(sym); });
   return program.exprs.min(program.exprs.integer(target.cores(selected.core.core_kind)), blocks);
 }
 
@@ -493,7 +499,8 @@ PassResult select_instructions(PassContext& context) {
       }
     }
   }
-  // A kernel that no program calls is an entry itself: its core gets a program under the kernel's name, right behind it.
+  // A kernel that no program calls is an entry itself: its core gets a program under the kernel's name, right behind
+  // it.
   std::vector<ir::Function> all;
   for (ir::Function& function : functions) {
     all.push_back(std::move(function));

@@ -1,4 +1,5 @@
-// Selection, the operations: which instruction does what. Simple ops are a table walk; broadcasting picks the expand form.
+// Selection, the operations: which instruction does what. Simple ops are a table walk; broadcasting picks the expand
+// form.
 #include <algorithm>
 #include <iterator>
 
@@ -16,11 +17,11 @@ namespace {
 
 struct BinaryRow {
   OpKind kind;
-  Opcode tiles;         // two tiles of one shape
-  Opcode tile_scalar;   // tile, scalar
-  Opcode scalar_tile;   // scalar, tile
-  Opcode row_expand;    // one is a column
-  Opcode col_expand;    // one is a row
+  Opcode tiles;        // two tiles of one shape
+  Opcode tile_scalar;  // tile, scalar
+  Opcode scalar_tile;  // scalar, tile
+  Opcode row_expand;   // one is a column
+  Opcode col_expand;   // one is a row
 };
 
 constexpr BinaryRow kBinary[] = {
@@ -38,8 +39,8 @@ struct UnaryRow {
 };
 
 constexpr UnaryRow kUnary[] = {
-    {OpKind::Neg, Opcode::TNeg},   {OpKind::Abs, Opcode::TAbs},     {OpKind::Exp, Opcode::TExp},
-    {OpKind::Log, Opcode::TLog},   {OpKind::Sqrt, Opcode::TSqrt},   {OpKind::Rsqrt, Opcode::TRsqrt},
+    {OpKind::Neg, Opcode::TNeg},     {OpKind::Abs, Opcode::TAbs},   {OpKind::Exp, Opcode::TExp},
+    {OpKind::Log, Opcode::TLog},     {OpKind::Sqrt, Opcode::TSqrt}, {OpKind::Rsqrt, Opcode::TRsqrt},
     {OpKind::Recip, Opcode::TRecip}, {OpKind::Relu, Opcode::TRelu},
 };
 
@@ -77,25 +78,41 @@ bool Selector::unsupported(const Op& op, const std::string& why) {
 
 bool Selector::operation(const Op& op) {
   switch (ir::op_info(op.kind).shape) {
-    case ir::OpShape::Binary: return binary(op);
-    case ir::OpShape::Unary: return unary(op);
-    case ir::OpShape::Reduce: return reduce(op);
-    case ir::OpShape::Special: break;
+    case ir::OpShape::Binary:
+      return binary(op);
+    case ir::OpShape::Unary:
+      return unary(op);
+    case ir::OpShape::Reduce:
+      return reduce(op);
+    case ir::OpShape::Special:
+      break;
   }
   switch (op.kind) {
-    case OpKind::Load: return load(op);
-    case OpKind::Store: return store(op);
+    case OpKind::Load:
+      return load(op);
+    case OpKind::Store:
+      return store(op);
     case OpKind::MatMul:
-    case OpKind::MatMulBias: return matmul(op);
-    case OpKind::Full: return fill(op);
-    case OpKind::Broadcast: return broadcast(op);
-    case OpKind::Cast: return convert(op);
-    case OpKind::Move: return move(op);
-    case OpKind::Extract: return extract(op);
-    case OpKind::FillPad: return fill_pad(op);
-    case OpKind::Compare: return compare(op);
-    case OpKind::Select: return select(op);
-    default: return unsupported(op, "it has no form on tiles");
+    case OpKind::MatMulBias:
+      return matmul(op);
+    case OpKind::Full:
+      return fill(op);
+    case OpKind::Broadcast:
+      return broadcast(op);
+    case OpKind::Cast:
+      return convert(op);
+    case OpKind::Move:
+      return move(op);
+    case OpKind::Extract:
+      return extract(op);
+    case OpKind::FillPad:
+      return fill_pad(op);
+    case OpKind::Compare:
+      return compare(op);
+    case OpKind::Select:
+      return select(op);
+    default:
+      return unsupported(op, "it has no form on tiles");
   }
 }
 
@@ -121,8 +138,9 @@ bool Selector::binary(const Op& op) {
   const Opcode opcode = rows_differ ? row.col_expand : cols_differ ? row.row_expand : row.tiles;
   const TileRef left = use(op.operands[0]);
   const TileRef right = use(op.operands[1]);
-  return emit(op, opcode, {tile(OperandKind::TileOut, define(op)), tile(OperandKind::TileIn, left),
-                           tile(OperandKind::TileIn, right)});
+  return emit(
+      op, opcode,
+      {tile(OperandKind::TileOut, define(op)), tile(OperandKind::TileIn, left), tile(OperandKind::TileIn, right)});
 }
 
 bool Selector::unary(const Op& op) {
@@ -147,8 +165,9 @@ bool Selector::reduce(const Op& op) {
   TileDesc folded = describe(kernel_.type(op.operands[0]));
   folded.cols = std::min(folded.cols, target_.vector_repeat_bytes / byte_size(folded.dtype));
   const TileRef scratch = new_buffer(folded, "tmp", op.spans);
-  return emit(op, row->rows, {tile(OperandKind::TileOut, dst), tile(OperandKind::TileIn, source),
-                              tile(OperandKind::TileTmp, scratch)});
+  return emit(
+      op, row->rows,
+      {tile(OperandKind::TileOut, dst), tile(OperandKind::TileIn, source), tile(OperandKind::TileTmp, scratch)});
 }
 
 bool Selector::compare(const Op& op) {
@@ -156,43 +175,49 @@ bool Selector::compare(const Op& op) {
   const TileRef a = use(op.operands[0]);
   if (op.scalar_side != ScalarSide::None) {
     // `scalar < tile` is `tile > scalar`.
-    constexpr isa::Cmp kMirrored[] = {isa::Cmp::Eq, isa::Cmp::Ne, isa::Cmp::Gt, isa::Cmp::Ge, isa::Cmp::Lt, isa::Cmp::Le};
+    constexpr isa::Cmp kMirrored[] = {isa::Cmp::Eq, isa::Cmp::Ne, isa::Cmp::Gt,
+                                      isa::Cmp::Ge, isa::Cmp::Lt, isa::Cmp::Le};
     isa::Operand side = cmp;
     if (op.scalar_side == ScalarSide::Left) {
       side.attribute = static_cast<uint8_t>(kMirrored[static_cast<size_t>(op.cmp)]);
     }
-    return emit(op, Opcode::TCmps, {tile(OperandKind::TileOut, define(op)), tile(OperandKind::TileIn, a),
-                                    scalar(expr(op.exprs[0])), side});
+    return emit(
+        op, Opcode::TCmps,
+        {tile(OperandKind::TileOut, define(op)), tile(OperandKind::TileIn, a), scalar(expr(op.exprs[0])), side});
   }
   const TileRef b = use(op.operands[1]);
-  return emit(op, Opcode::TCmp, {tile(OperandKind::TileOut, define(op)), tile(OperandKind::TileIn, a),
-                                 tile(OperandKind::TileIn, b), cmp});
+  return emit(
+      op, Opcode::TCmp,
+      {tile(OperandKind::TileOut, define(op)), tile(OperandKind::TileIn, a), tile(OperandKind::TileIn, b), cmp});
 }
 
 bool Selector::select(const Op& op) {
   const TileRef mask = use(op.operands[0]);
   const TileRef a = use(op.operands[1]);
   if (op.scalar_side == ScalarSide::Right) {
-    return emit(op, Opcode::TSels, {tile(OperandKind::TileOut, define(op)), tile(OperandKind::TileIn, mask),
-                                    tile(OperandKind::TileIn, a), scalar(expr(op.exprs[0]))});
+    return emit(op, Opcode::TSels,
+                {tile(OperandKind::TileOut, define(op)), tile(OperandKind::TileIn, mask), tile(OperandKind::TileIn, a),
+                 scalar(expr(op.exprs[0]))});
   }
   if (op.scalar_side == ScalarSide::Left) {
     return unsupported(op, "the scalar must be the second choice; turn the comparison round");
   }
   const TileRef b = use(op.operands[2]);
-  return emit(op, Opcode::TSel, {tile(OperandKind::TileOut, define(op)), tile(OperandKind::TileIn, mask),
-                                 tile(OperandKind::TileIn, a), tile(OperandKind::TileIn, b)});
+  return emit(op, Opcode::TSel,
+              {tile(OperandKind::TileOut, define(op)), tile(OperandKind::TileIn, mask), tile(OperandKind::TileIn, a),
+               tile(OperandKind::TileIn, b)});
 }
 
 bool Selector::load(const Op& op) {
   const ir::Type& type = kernel_.type(op.results[0]);
-  return emit(op, Opcode::TLoad, {tile(OperandKind::TileOut, define(op)),
-                                  window(OperandKind::GmIn, op.operands[0], op.exprs), valid(type)});
+  return emit(
+      op, Opcode::TLoad,
+      {tile(OperandKind::TileOut, define(op)), window(OperandKind::GmIn, op.operands[0], op.exprs), valid(type)});
 }
 
 bool Selector::store(const Op& op) {
-  return emit(op, Opcode::TStore, {window(OperandKind::GmOut, op.operands[0], op.exprs),
-                                   tile(OperandKind::TileIn, use(op.operands[1]))});
+  return emit(op, Opcode::TStore,
+              {window(OperandKind::GmOut, op.operands[0], op.exprs), tile(OperandKind::TileIn, use(op.operands[1]))});
 }
 
 bool Selector::matmul(const Op& op) {
@@ -213,9 +238,7 @@ bool Selector::matmul(const Op& op) {
   }
   tiles_[op.results[0]] = ref;
   const auto start = starts_.find(sum);
-  auto accumulate = [&] {
-    return emit(op, Opcode::TMatMulAcc, {tile(OperandKind::TileInOut, ref), left, right});
-  };
+  auto accumulate = [&] { return emit(op, Opcode::TMatMulAcc, {tile(OperandKind::TileInOut, ref), left, right}); };
   if (start == starts_.end()) {
     return accumulate();
   }
@@ -278,10 +301,11 @@ bool Selector::convert(const Op& op) {
     // The store converts: the cast accumulator is the accumulator.
     const auto uses = uses_.find(op.results[0]);
     const bool stored = uses != uses_.end() && std::all_of(uses->second.begin(), uses->second.end(), [&](ir::OpId use) {
-      return kernel_.ops[use].kind == OpKind::Store;
-    });
+                          return kernel_.ops[use].kind == OpKind::Store;
+                        });
     if (!stored) {
-      return unsupported(op, "an accumulator is converted by the store that writes it; nothing else may use the result");
+      return unsupported(op,
+                         "an accumulator is converted by the store that writes it; nothing else may use the result");
     }
     if (op.round != isa::Round::Rint) {
       return unsupported(op, "the store of an accumulator rounds to nearest even");
@@ -289,8 +313,9 @@ bool Selector::convert(const Op& op) {
     tiles_[op.results[0]] = source;
     return true;
   }
-  return emit(op, Opcode::TCvt, {tile(OperandKind::TileOut, define(op)), tile(OperandKind::TileIn, source),
-                                 attribute(OperandKind::Round, static_cast<uint8_t>(op.round))});
+  return emit(op, Opcode::TCvt,
+              {tile(OperandKind::TileOut, define(op)), tile(OperandKind::TileIn, source),
+               attribute(OperandKind::Round, static_cast<uint8_t>(op.round))});
 }
 
 bool Selector::move(const Op& op) {
@@ -305,14 +330,16 @@ bool Selector::extract(const Op& op) {
   row.a = expr(op.exprs[0]);
   isa::Operand col = row;
   col.a = expr(op.exprs[1]);
-  return emit(op, Opcode::TExtract, {tile(OperandKind::TileOut, define(op)), tile(OperandKind::TileIn, source), row, col,
-                                     valid(kernel_.type(op.results[0]))});
+  return emit(op, Opcode::TExtract,
+              {tile(OperandKind::TileOut, define(op)), tile(OperandKind::TileIn, source), row, col,
+               valid(kernel_.type(op.results[0]))});
 }
 
 bool Selector::fill_pad(const Op& op) {
   const TileRef source = use(op.operands[0]);
-  return emit(op, Opcode::TFillPad, {tile(OperandKind::TileOut, define(op)), tile(OperandKind::TileIn, source),
-                                     attribute(OperandKind::Pad, static_cast<uint8_t>(op.pad))});
+  return emit(op, Opcode::TFillPad,
+              {tile(OperandKind::TileOut, define(op)), tile(OperandKind::TileIn, source),
+               attribute(OperandKind::Pad, static_cast<uint8_t>(op.pad))});
 }
 
 }  // namespace pto::passes

@@ -1,4 +1,5 @@
-// The state of the selection of one kernel: which buffer holds which tile, which loop rotates buffers. Internal to select.
+// The state of the selection of one kernel: which buffer holds which tile, which loop rotates buffers. Internal to
+// select.
 #pragma once
 
 #include <map>

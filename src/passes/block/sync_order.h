@@ -1,5 +1,5 @@
-// What orders what inside one region: flags between pipes, and the question whether they already imply an order. Internal to
-// insert-sync.
+// What orders what inside one region: flags between pipes, and the question whether they already imply an order.
+// Internal to insert-sync.
 #pragma once
 
 #include <cstdint>
@@ -12,24 +12,32 @@ namespace pto::passes {
 // A point on a pipe's way through a region with n items. The body is seen as unrolled: iteration t adds 4 n t.
 // Item k stands at 4 k + 3. Before it come the drains of item k - 1 (4 k), sets (4 k + 1), and waits (4 k + 2).
 using Point = int64_t;
-inline Point item_point(int64_t item) { return 4 * item + 3; }
-inline Point drain_point(int64_t item) { return 4 * (item + 1); }
-inline Point set_point(int64_t after_item) { return 4 * (after_item + 1) + 1; }
-inline Point wait_point(int64_t before_item) { return 4 * before_item + 2; }
+inline Point item_point(int64_t item) {
+  return 4 * item + 3;
+}
+inline Point drain_point(int64_t item) {
+  return 4 * (item + 1);
+}
+inline Point set_point(int64_t after_item) {
+  return 4 * (after_item + 1) + 1;
+}
+inline Point wait_point(int64_t before_item) {
+  return 4 * before_item + 2;
+}
 
-// A flag: what the source pipe did before `set` is before what the destination pipe does after `wait`, `distance` iterations
-// later.
+// A flag: what the source pipe did before `set` is before what the destination pipe does after `wait`, `distance`
+// iterations later.
 struct Flag {
   isa::Pipe src = isa::Pipe::S;
   isa::Pipe dst = isa::Pipe::S;
   Point set = 0;
   Point wait = 0;
   int64_t distance = 0;
-  int set_after = -1;     // items, for placing; -1 where the flag belongs to a nested loop and is placed already
+  int set_after = -1;  // items, for placing; -1 where the flag belongs to a nested loop and is placed already
   int wait_before = -1;
   bool placed = true;
-  bool barrier = false;   // a pipe_barrier all before item `wait_before` instead of a flag
-  int64_t ids = 1;        // event ids, one an iteration in flight
+  bool barrier = false;  // a pipe_barrier all before item `wait_before` instead of a flag
+  int64_t ids = 1;       // event ids, one an iteration in flight
   int64_t first_id = -1;
 };
 

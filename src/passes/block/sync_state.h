@@ -1,5 +1,5 @@
-// The prover's view of a moment in a core program: which accesses are known to be over by which pipes, which flags are set
-// and what they promise. Shares nothing with the inserter but the instruction table. Internal to prove-sync.
+// The prover's view of a moment in a core program: which accesses are known to be over by which pipes, which flags are
+// set and what they promise. Shares nothing with the inserter but the instruction table. Internal to prove-sync.
 #pragma once
 
 #include <bitset>
@@ -15,28 +15,28 @@
 namespace pto::passes {
 
 using PipeSet = uint32_t;  // bit set over isa::Pipe
-inline PipeSet bit(isa::Pipe pipe) { return PipeSet{1} << static_cast<int>(pipe); }
+inline PipeSet bit(isa::Pipe pipe) {
+  return PipeSet{1} << static_cast<int>(pipe);
+}
 
 // Bytes [begin, end) of a memory; in global memory the number of the tensor and one more.
 struct Interval {
   Space space = Space::None;
   int64_t begin = 0;
   int64_t end = 0;
-  bool overlaps(const Interval& other) const {
-    return space == other.space && begin < other.end && other.begin < end;
-  }
+  bool overlaps(const Interval& other) const { return space == other.space && begin < other.end && other.begin < end; }
 };
 
-// An event on a pipe's way: the latest access by one instruction to one place, or the latest wait for one flag. In-order
-// pipes make the latest one enough: whoever is after it is after the earlier ones too.
+// An event on a pipe's way: the latest access by one instruction to one place, or the latest wait for one flag.
+// In-order pipes make the latest one enough: whoever is after it is after the earlier ones too.
 struct EventKey {
-  uint32_t op = 0;        // instruction, or a flag's number with bit 31 for its latest wait
+  uint32_t op = 0;  // instruction, or a flag's number with bit 31 for its latest wait
   int64_t begin = 0;
   int operand = 0;
   friend auto operator<=>(const EventKey&, const EventKey&) = default;
 };
 
-using FlagSet = std::bitset<128>;  // over the flags of a core, numbered in order of appearance
+using FlagSet = std::bitset<128>;                           // over the flags of a core, numbered in order of appearance
 using FlagKey = std::tuple<isa::Pipe, isa::Pipe, int64_t>;  // source, destination, id
 
 struct Event {
@@ -45,9 +45,9 @@ struct Event {
   Interval where;
   bool write = false;
   bool is_wait = false;
-  PipeSet known = 0;  // pipes whose later work is ordered after it
-  PipeSet needed = 0; // pipes that can ever conflict with it: once all of them know it, it is forgotten
-  FlagSet promised;   // set flags whose waits will make it known
+  PipeSet known = 0;   // pipes whose later work is ordered after it
+  PipeSet needed = 0;  // pipes that can ever conflict with it: once all of them know it, it is forgotten
+  FlagSet promised;    // set flags whose waits will make it known
 };
 
 struct SyncState {

@@ -1,5 +1,6 @@
-// Orders tasks that touch the same elements of a tensor, one of them writing: read after write, write after read, write after
-// write. Program order decides who comes first. An edge that others imply is left out; edges that are written stay.
+// Orders tasks that touch the same elements of a tensor, one of them writing: read after write, write after read, write
+// after write. Program order decides who comes first. An edge that others imply is left out; edges that are written
+// stay.
 #include <algorithm>
 
 #include "pto/result.h"

@@ -1,5 +1,5 @@
-// A core that no program calls is an entry itself: it gets a program of one task under its own name; the core is renamed
-// after its kind. The task runs on as many blocks as the target has cores of that kind.
+// A core that no program calls is an entry itself: it gets a program of one task under its own name; the core is
+// renamed after its kind. The task runs on as many blocks as the target has cores of that kind.
 #include <algorithm>
 #include <set>
 

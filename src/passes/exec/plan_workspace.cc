@@ -1,6 +1,6 @@
-// Gives workspace buffers offsets. Sizes are expressions over the program's dims, so buffers are put into lanes: two buffers
-// share a lane when every task that uses the one is over before any that uses the other starts. A lane is as long as its
-// longest buffer; lanes lie one behind the other, on 512-byte boundaries.
+// Gives workspace buffers offsets. Sizes are expressions over the program's dims, so buffers are put into lanes: two
+// buffers share a lane when every task that uses the one is over before any that uses the other starts. A lane is as
+// long as its longest buffer; lanes lie one behind the other, on 512-byte boundaries.
 #include <algorithm>
 #include <set>
 

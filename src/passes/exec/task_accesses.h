@@ -7,7 +7,8 @@
 
 namespace pto::passes {
 
-// Rows and columns as half-open ranges of constants, where the whole core's accesses have constant bounds; else everything.
+// Rows and columns as half-open ranges of constants, where the whole core's accesses have constant bounds; else
+// everything.
 struct TaskAccess {
   ir::ValueId tensor;  // of the program
   bool read = false;

@@ -1,5 +1,6 @@
 // Writes composite operations in basic ones. Formulas: softmax is the max-shifted one; mean divides by the length;
-// sigmoid(x) = 1 / (1 + exp(-x)); tanh(x) = 1 - 2 / (exp(2 x) + 1). Both keep their limits where exp overflows to infinity.
+// sigmoid(x) = 1 / (1 + exp(-x)); tanh(x) = 1 - 2 / (exp(2 x) + 1). Both keep their limits where exp overflows to
+// infinity.
 #include "src/passes/analysis/rewrite.h"
 #include "src/passes/pass.h"
 
@@ -91,7 +92,9 @@ void softmax(Formula& f) {
   f.binary(OpKind::Div, e, f.reduce(OpKind::Sum, e), true);
 }
 
-void mean(Formula& f) { f.scalar(OpKind::Div, f.reduce(OpKind::Sum, f.operand()), f.axis_length(), true); }
+void mean(Formula& f) {
+  f.scalar(OpKind::Div, f.reduce(OpKind::Sum, f.operand()), f.axis_length(), true);
+}
 
 }  // namespace
 

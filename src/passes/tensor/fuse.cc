@@ -1,9 +1,10 @@
-// Groups the operations of each graph; each group becomes a fused graph (one kernel later) and the graph a list of calls.
+// Groups the operations of each graph; each group becomes a fused graph (one kernel later) and the graph a list of
+// calls.
 //
 // Ops are taken in order. An op joins the last group among those of its operands, if that group can take it: an
 // elementwise group takes elementwise ops and row reductions over the same iteration space, a matrix product takes a
-// cast that is its only use (the store converts). Since a group only reads from earlier groups, calls in group order are
-// always legal. Reshapes and constants belong to nobody: they are copied into the groups that use them.
+// cast that is its only use (the store converts). Since a group only reads from earlier groups, calls in group order
+// are always legal. Reshapes and constants belong to nobody: they are copied into the groups that use them.
 #include <algorithm>
 #include <set>
 
@@ -35,17 +36,29 @@ bool is_elementwise(OpKind kind) {
   return shape != OpShape::Special || kind == OpKind::Cast || kind == OpKind::Compare || kind == OpKind::Select ||
          kind == OpKind::Broadcast;
 }
-bool is_reduce(const Op& op) { return ir::op_info(op.kind).shape == OpShape::Reduce; }
-bool is_free(OpKind kind) { return kind == OpKind::Reshape || kind == OpKind::Full; }
-bool is_matmul(OpKind kind) { return kind == OpKind::MatMul || kind == OpKind::MatMulBias; }
+bool is_reduce(const Op& op) {
+  return ir::op_info(op.kind).shape == OpShape::Reduce;
+}
+bool is_free(OpKind kind) {
+  return kind == OpKind::Reshape || kind == OpKind::Full;
+}
+bool is_matmul(OpKind kind) {
+  return kind == OpKind::MatMul || kind == OpKind::MatMulBias;
+}
 
 class Fuser {
  public:
-  Fuser(PassContext& context, ir::Function& graph) : context_(context), graph_(graph), uses_(uses_of(graph)) {}
+  Fuser(PassContext& context, ir::Function& graph) : context_(context), graph_(graph) {
+    sink_masks();
+    uses_ = uses_of(graph);
+  }
 
   bool run(std::vector<ir::Function>& fused);
 
  private:
+  void sink_masks();
+  const Op* mask_of(const Op& op) const;
+  bool is_sunk(const Op& op) const;
   bool place(OpId id);
   void join(size_t group, OpId id);
   std::optional<size_t> group_of(ValueId value) const;
@@ -104,16 +117,72 @@ void Fuser::join(size_t index, OpId id) {
   group_of_op_[id] = index;
 }
 
+// Masks stay inside their groups: each choice has a comparison of its own, right in front of it.
+void Fuser::sink_masks() {
+  const std::vector<OpId> before = graph_.body_region().ops;
+  const Uses uses = uses_of(graph_);
+  std::vector<OpId> ops;
+  for (OpId id : before) {
+    const Op& op = graph_.ops[id];
+    if (op.kind == OpKind::Compare) {
+      const auto users = uses.find(op.results[0]);
+      if (users != uses.end() && std::all_of(users->second.begin(), users->second.end(),
+                                             [&](OpId user) { return graph_.ops[user].kind == OpKind::Select; })) {
+        continue;
+      }
+    }
+    if (const Op* mask = mask_of(op)) {
+      Op compare = *mask;
+      const ValueId old = compare.results[0];
+      const ValueId copy = graph_.add_value(ir::Type(graph_.type(old)), graph_.values[old].name);
+      compare.results = {copy};
+      ops.push_back(make_op(graph_, std::move(compare)));
+      graph_.ops[id].operands[0] = copy;
+    }
+    ops.push_back(id);
+  }
+  graph_.body_region().ops = std::move(ops);
+}
+
+// The comparison that a choice goes by.
+const Op* Fuser::mask_of(const Op& op) const {
+  if (op.kind != OpKind::Select) {
+    return nullptr;
+  }
+  const OpId def = graph_.values[op.operands[0]].def;
+  return def.valid() && graph_.ops[def].kind == OpKind::Compare ? &graph_.ops[def] : nullptr;
+}
+
+// Placed together with its choice?
+bool Fuser::is_sunk(const Op& op) const {
+  if (op.kind != OpKind::Compare) {
+    return false;
+  }
+  const auto users = uses_.find(op.results[0]);
+  return users != uses_.end() && users->second.size() == 1 && graph_.ops[users->second[0]].kind == OpKind::Select;
+}
+
 bool Fuser::place(OpId id) {
   const Op& op = graph_.ops[id];
   if (op.kind == OpKind::Call) {
     open_from_ = groups_.size();  // what follows may depend on the call: it must not join a group that runs before
   }
-  if (op.kind == OpKind::Assign || op.kind == OpKind::Call || is_free(op.kind)) {
+  if (op.kind == OpKind::Assign || op.kind == OpKind::Call || is_free(op.kind) || is_sunk(op)) {
     return true;
   }
+  const Op* mask = mask_of(op);
+  std::vector<ValueId> operands = op.operands;
+  if (mask != nullptr) {
+    operands.insert(operands.end(), mask->operands.begin(), mask->operands.end());
+  }
+  auto join_all = [&](size_t group) {
+    if (mask != nullptr) {
+      join(group, graph_.values[op.operands[0]].def);
+    }
+    join(group, id);
+  };
   std::optional<size_t> last;
-  for (ValueId operand : op.operands) {
+  for (ValueId operand : operands) {
     const auto group = group_of(operand);
     last = std::max(last, group);
   }
@@ -123,12 +192,12 @@ bool Fuser::place(OpId id) {
     const bool converts_product = group.matmul && op.kind == OpKind::Cast && producer.valid() &&
                                   is_matmul(graph_.ops[producer].kind) && uses_.at(op.operands[0]).size() == 1;
     // A value that reaches the op through a reshape is not in the group's iteration space: it has to be written out.
-    const bool direct = std::all_of(op.operands.begin(), op.operands.end(), [&](ValueId v) {
+    const bool direct = std::all_of(operands.begin(), operands.end(), [&](ValueId v) {
       const OpId def = graph_.values[v].def;
       return !def.valid() || graph_.ops[def].kind != OpKind::Reshape || group_of(v) != last;
     });
     if (converts_product || (!group.matmul && is_elementwise(op.kind) && direct && fits_space(group, op))) {
-      join(*last, id);
+      join_all(*last);
       return true;
     }
   }
@@ -138,7 +207,7 @@ bool Fuser::place(OpId id) {
     return false;
   }
   groups_.push_back({is_matmul(op.kind), {}, {}, {}});
-  join(groups_.size() - 1, id);
+  join_all(groups_.size() - 1);
   return true;
 }
 
@@ -157,11 +226,13 @@ void Fuser::split_rows() {
     std::vector<OpId> rest;
     bool written = false;
     for (OpId id : groups_[index].ops) {
-      const Op& op = graph_.ops[id];
-      const bool row = !groups_[index].matmul &&
-                       (op.kind == OpKind::Reshape
-                            ? std::find(rows.ops.begin(), rows.ops.end(), graph_.values[op.operands[0]].def) != rows.ops.end()
-                            : extent_in(graph_, groups_[index].space, space_of(graph_, op)) == Extent::Row);
+      // A comparison goes where its choice goes.
+      const Op& op = is_sunk(graph_.ops[id]) ? graph_.ops[uses_.at(graph_.ops[id].results[0])[0]] : graph_.ops[id];
+      const bool row =
+          !groups_[index].matmul &&
+          (op.kind == OpKind::Reshape
+               ? std::find(rows.ops.begin(), rows.ops.end(), graph_.values[op.operands[0]].def) != rows.ops.end()
+               : extent_in(graph_, groups_[index].space, space_of(graph_, op)) == Extent::Row);
       (row ? rows.ops : rest).push_back(id);
       written = written || (row && escapes(op.results[0], inside));
     }
@@ -318,13 +389,13 @@ ir::Function Fuser::outline(const Group& group, size_t index, Op& call) {
   return fused;
 }
 
-// Dims are bound by inputs. One that stands in no input's shape by itself (all that the group reads has `M * N`) comes with
-// an input of the graph that has it, though the group does not read that.
+// Dims are bound by inputs. One that stands in no input's shape by itself (all that the group reads has `M * N`) comes
+// with an input of the graph that has it, though the group does not read that.
 void Fuser::add_dim_carriers(ir::Function& fused, Cloner& cloner, std::set<std::string>& names, Op& call) {
   auto carries = [](const ir::Function& function, const ir::Param& param, SymId dim) {
-    return param.is_tensor() && param.mode != ir::ParamMode::Out && std::any_of(param.type.dims.begin(), param.type.dims.end(), [&](ExprId e) {
-             return function.exprs[e].op == ExprOp::Sym && function.exprs[e].sym == dim;
-           });
+    return param.is_tensor() && param.mode != ir::ParamMode::Out &&
+           std::any_of(param.type.dims.begin(), param.type.dims.end(),
+                       [&](ExprId e) { return function.exprs[e].op == ExprOp::Sym && function.exprs[e].sym == dim; });
   };
   for (SymId dim : std::vector<SymId>(fused.dims)) {
     if (std::any_of(fused.params.begin(), fused.params.end(), [&](const auto& p) { return carries(fused, p, dim); })) {

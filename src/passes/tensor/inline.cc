@@ -1,4 +1,5 @@
-// Replaces calls of graphs by the callee's body. Graphs that were only called go away; fused graphs and kernels stay calls.
+// Replaces calls of graphs by the callee's body. Graphs that were only called go away; fused graphs and kernels stay
+// calls.
 #include <algorithm>
 #include <set>
 
@@ -70,7 +71,8 @@ std::vector<OpId> expand_call(ir::Function& caller, const ir::Function& callee, 
 
 PassResult inline_calls(PassContext& context) {
   std::set<std::string> inlined;
-  // Callees come before or after their callers; the front end refuses recursion, so repeating until no call is left ends.
+  // Callees come before or after their callers; the front end refuses recursion, so repeating until no call is left
+  // ends.
   for (bool again = true; again;) {
     again = false;
     for (ir::Function& function : context.module.functions) {

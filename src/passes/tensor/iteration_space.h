@@ -1,4 +1,5 @@
-// The two-dimensional iteration space of an elementwise group: rows are all leading dims together, columns the last dim.
+// The two-dimensional iteration space of an elementwise group: rows are all leading dims together, columns the last
+// dim.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
-// Fused graphs become kernels, with tile shapes chosen here; graphs become programs whose tasks call them. Values that pass
-// between tasks become workspace buffers; a value that is assigned to a result is written there directly.
+// Fused graphs become kernels, with tile shapes chosen here; graphs become programs whose tasks call them. Values that
+// pass between tasks become workspace buffers; a value that is assigned to a result is written there directly.
 #include <algorithm>
 #include <set>
 

@@ -1,7 +1,8 @@
 // Tiling of elementwise groups and row reductions. Three schemes:
 //   flat     no broadcast, no reduction: the tensors as one long row, cut into tiles of one row
 //   rows     the last dim is static and a block of whole rows fits: one pass
-//   chunked  the last dim is dynamic or long: blocks of rows by chunks of columns. Reductions run in stages, one loop over
+//   chunked  the last dim is dynamic or long: blocks of rows by chunks of columns. Reductions run in stages, one loop
+//   over
 //            the chunks each, the chunks recomputed from the inputs; then a last loop computes what is stored.
 #include <algorithm>
 #include <limits>
@@ -23,7 +24,9 @@ using ir::ValueId;
 
 constexpr int64_t kMaxTileElements = 16384;  // longer tiles gain nothing: start-up costs are below a percent by then
 
-bool is_reduce(OpKind kind) { return ir::op_info(kind).shape == OpShape::Reduce; }
+bool is_reduce(OpKind kind) {
+  return ir::op_info(kind).shape == OpShape::Reduce;
+}
 
 int64_t power_of_two_below(int64_t value) {
   int64_t power = 1;
@@ -60,6 +63,8 @@ class ElementwiseTiler {
   bool is_compute(const Op& op) const {
     return op.kind != OpKind::Assign && op.kind != OpKind::Reshape && op.kind != OpKind::Full;
   }
+  // Emitted where they stand. A comparison is where a choice needs it, in the size that it needs.
+  bool is_emitted(const Op& op) const { return is_compute(op) && op.kind != OpKind::Compare; }
   // The parameter that a value is, looking through reshapes; not valid: it is computed.
   ValueId source(ValueId value) const {
     while (graph_.values[value].def.valid()) {
@@ -92,8 +97,8 @@ class ElementwiseTiler {
   ValueId load_tile(ValueId value);
   ValueId constant_tile(const Op& op, ValueId value);
   ValueId whole_tile(ValueId input);
-  ValueId whole_mask(ValueId mask, ValueId input, const Tiles& tiles);
-  void widen_inputs(const Op& op, std::vector<ValueId>& inputs, const Tiles& tiles);
+  void widen_inputs(const Op& op, std::vector<ValueId>& inputs);
+  ValueId select_tile(const Op& op, ValueId value, std::vector<ValueId> inputs, Tiles& tiles);
   void store_outputs(Tiles& tiles, bool full_ones, bool column_ones);
   std::vector<OpId> needed_for(const std::vector<ValueId>& values, const Tiles& known) const;
   int depth(ValueId value) const;
@@ -284,48 +289,53 @@ ValueId ElementwiseTiler::whole_tile(ValueId input) {
   return b_.add(std::move(op), std::move(type), "");
 }
 
-// Instructions take a row or a column beside a whole tile, never a row beside a column; masks and their users take neither.
-void ElementwiseTiler::widen_inputs(const Op& op, std::vector<ValueId>& inputs, const Tiles& tiles) {
+// Instructions take a row or a column beside a whole tile, never a row beside a column; comparisons and choices take
+// neither.
+void ElementwiseTiler::widen_inputs(const Op& op, std::vector<ValueId>& inputs) {
+  const ir::Function& kernel = b_.kernel();
   int64_t rows = 1;
   int64_t cols = 1;
-  bool same = true;
   for (ValueId input : inputs) {
-    const ir::Type& type = b_.kernel().type(input);
-    same = same && type.rows == b_.kernel().type(inputs[0]).rows && type.cols == b_.kernel().type(inputs[0]).cols;
-    rows = std::max(rows, type.rows);
-    cols = std::max(cols, type.cols);
+    rows = std::max(rows, kernel.type(input).rows);
+    cols = std::max(cols, kernel.type(input).cols);
   }
-  const bool masks = op.kind == OpKind::Compare || op.kind == OpKind::Select;
-  const bool whole = std::any_of(inputs.begin(), inputs.end(), [&](ValueId input) {
-    return b_.kernel().type(input).rows == rows && b_.kernel().type(input).cols == cols;
-  });
-  if (same || (whole && !masks)) {
+  auto whole = [&](ValueId input) { return kernel.type(input).rows == rows && kernel.type(input).cols == cols; };
+  const bool all = op.kind == OpKind::Compare || op.kind == OpKind::Select;
+  if (!all && std::any_of(inputs.begin(), inputs.end(), whole)) {
     return;
   }
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    const ValueId input = inputs[i];
-    if (!masks) {
-      inputs[i] = b_.kernel().type(input).rows == 1 ? whole_tile(input) : input;
-    } else if (graph_.type(op.operands[i]).dtype == DType::Bool) {
-      inputs[i] = whole_mask(op.operands[i], input, tiles);
-    } else {
-      inputs[i] = whole_tile(input);
+  for (ValueId& input : inputs) {
+    if (!whole(input) && (all || kernel.type(input).rows == 1)) {
+      input = whole_tile(input);
     }
   }
 }
 
-// A mask as large as the block's tiles: masks can't be repeated, so what it compares is.
-ValueId ElementwiseTiler::whole_mask(ValueId mask, ValueId input, const Tiles& tiles) {
-  const ir::Type& type = b_.kernel().type(input);
-  if (type.rows == tile_rows_ && type.cols == tile_cols_) {
-    return input;
+// A mask can't be repeated along rows or columns, so what it compares is as large as what is chosen.
+ValueId ElementwiseTiler::select_tile(const Op& op, ValueId value, std::vector<ValueId> inputs, Tiles& tiles) {
+  const Op* compare =
+      graph_.values[op.operands[0]].def.valid() ? &graph_.ops[graph_.values[op.operands[0]].def] : nullptr;
+  if (compare == nullptr || compare->kind != OpKind::Compare) {
+    inputs.insert(inputs.begin(), tile(op.operands[0], tiles));
+    return b_.elementwise(op, inputs, graph_.type(value).dtype);
   }
-  const Op& compare = graph_.ops[graph_.values[mask].def];
-  std::vector<ValueId> inputs;
-  for (ValueId operand : compare.operands) {
-    inputs.push_back(whole_tile(tiles.at(operand)));
+  const size_t compared = compare->operands.size();
+  std::vector<ValueId> all;
+  for (ValueId operand : compare->operands) {
+    all.push_back(tile(operand, tiles));
   }
-  return b_.elementwise(compare, inputs, DType::Bool);
+  all.insert(all.end(), inputs.begin(), inputs.end());
+  widen_inputs(op, all);
+  const std::vector<ValueId> sides(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(compared));
+  b_.at(*compare);
+  const auto known = tiles.find(op.operands[0]);
+  const bool reuse = known != tiles.end() && b_.kernel().type(known->second).rows == b_.kernel().type(all[0]).rows &&
+                     b_.kernel().type(known->second).cols == b_.kernel().type(all[0]).cols;
+  all[compared - 1] = reuse ? known->second : b_.elementwise(*compare, sides, DType::Bool);
+  tiles[op.operands[0]] = all[compared - 1];
+  all.erase(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(compared - 1));
+  b_.at(op);
+  return b_.elementwise(op, all, graph_.type(value).dtype);
 }
 
 // The tile of a value in the block being emitted; what it is computed from is in `tiles` already.
@@ -345,14 +355,16 @@ ValueId ElementwiseTiler::tile(ValueId value, Tiles& tiles) {
       result = constant_tile(op, value);
     } else {
       std::vector<ValueId> inputs;
-      for (ValueId operand : op.operands) {
-        inputs.push_back(tile(operand, tiles));
+      for (size_t i = op.kind == OpKind::Select ? 1 : 0; i < op.operands.size(); ++i) {
+        inputs.push_back(tile(op.operands[i], tiles));
       }
       b_.at(op);
       if (op.kind == OpKind::Broadcast) {
         result = flat_ || extent(op.operands[0]) == extent(value) ? inputs[0] : whole_tile(inputs[0]);
+      } else if (op.kind == OpKind::Select) {
+        result = select_tile(op, value, std::move(inputs), tiles);
       } else {
-        widen_inputs(op, inputs, tiles);
+        widen_inputs(op, inputs);
         result = b_.elementwise(op, inputs, graph_.type(value).dtype);
       }
     }
@@ -365,7 +377,7 @@ void ElementwiseTiler::emit(const std::vector<OpId>& ops, Tiles& tiles) {
   for (OpId id : ops) {
     const Op& op = graph_.ops[id];
     b_.at(op);
-    if (is_compute(op)) {
+    if (is_emitted(op)) {
       tile(op.results[0], tiles);
     }
   }
@@ -513,7 +525,7 @@ void ElementwiseTiler::stage(int level, Tiles& row_tiles) {
   // Columns that the chunks need, computed once before the loop.
   for (OpId id : needed_for(operands, row_tiles)) {
     const Op& op = graph_.ops[id];
-    if (is_compute(op) && extent(op.results[0]) == Extent::Column) {
+    if (is_emitted(op) && extent(op.results[0]) == Extent::Column) {
       tile(op.results[0], row_tiles);
     }
   }
@@ -595,7 +607,7 @@ bool ElementwiseTiler::chunked() {
   if (!outputs.empty()) {
     for (OpId id : needed_for(outputs, row_tiles)) {
       const Op& op = graph_.ops[id];
-      if (is_compute(op) && extent(op.results[0]) == Extent::Column) {
+      if (is_emitted(op) && extent(op.results[0]) == Extent::Column) {
         tile(op.results[0], row_tiles);
       }
     }

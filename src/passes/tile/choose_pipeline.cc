@@ -1,5 +1,6 @@
 // Chooses the buffer depth of loops that don't say one, by trying: two where the kernel's buffers then fit, outer loops
-// giving way first. A depth that is written is kept if it fits, else lowered with a remark that says by how much it didn't.
+// giving way first. A depth that is written is kept if it fits, else lowered with a remark that says by how much it
+// didn't.
 #include <algorithm>
 
 #include "src/passes/analysis/rewrite.h"
@@ -55,7 +56,8 @@ PassResult choose_pipeline(PassContext& context) {
         changed = true;
       }
     }
-    // Lower the first loop that is deeper than one until everything fits: what nobody wrote gives way before what somebody did.
+    // Lower the first loop that is deeper than one until everything fits: what nobody wrote gives way before what
+    // somebody did.
     for (bool only_chosen : {true, false}) {
       for (size_t i = 0; i < loops.size(); ++i) {
         Op& loop = kernel.ops[loops[i]];
@@ -64,11 +66,11 @@ PassResult choose_pipeline(PassContext& context) {
         while (loop.pipeline > 1 && (written[i] == 0) == only_chosen &&
                (overflow = try_depths(kernel, context.target, selected)) && selected) {
           if (!only_chosen) {
-            context.sink.report(DiagId::PipelineLowered, loop.span(),
-                                {std::to_string(loop.pipeline), std::to_string(loop.pipeline - 1),
-                                 std::to_string(overflow->needed), std::string(spelling(overflow->space)),
-                                 std::to_string(overflow->available),
-                                 std::to_string(overflow->needed - overflow->available)});
+            context.sink.report(
+                DiagId::PipelineLowered, loop.span(),
+                {std::to_string(loop.pipeline), std::to_string(loop.pipeline - 1), std::to_string(overflow->needed),
+                 std::string(spelling(overflow->space)), std::to_string(overflow->available),
+                 std::to_string(overflow->needed - overflow->available)});
           }
           --loop.pipeline;
           changed = true;

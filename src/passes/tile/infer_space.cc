@@ -1,6 +1,7 @@
-// Gives every tile of a kernel a memory and a layout. What a matrix product needs decides: its operands stand in the left
-// and right memories, its sum in the accumulator, a bias row in the bias memory; everything else is vector memory. Loads
-// for the matrix core go to the L1 memory (`mat`) and are moved on from there. What is written in the program is kept.
+// Gives every tile of a kernel a memory and a layout. What a matrix product needs decides: its operands stand in the
+// left and right memories, its sum in the accumulator, a bias row in the bias memory; everything else is vector memory.
+// Loads for the matrix core go to the L1 memory (`mat`) and are moved on from there. What is written in the program is
+// kept.
 #include <algorithm>
 #include <set>
 
@@ -18,11 +19,16 @@ using ir::ValueId;
 
 Layout layout_in(Space space, const ir::Type& type, const Target& target) {
   switch (space) {
-    case Space::Mat: return type.rows == 1 ? Layout::ND : Layout::Nz;  // one row: a bias
-    case Space::Acc: return Layout::Nz;
-    case Space::Left: return target.left_layout;
-    case Space::Right: return Layout::Zn;
-    default: return type.cols == 1 && type.rows > 1 ? Layout::DN : Layout::ND;
+    case Space::Mat:
+      return type.rows == 1 ? Layout::ND : Layout::Nz;  // one row: a bias
+    case Space::Acc:
+      return Layout::Nz;
+    case Space::Left:
+      return target.left_layout;
+    case Space::Right:
+      return Layout::Zn;
+    default:
+      return type.cols == 1 && type.rows > 1 ? Layout::DN : Layout::ND;
   }
 }
 

@@ -16,7 +16,7 @@ std::string head(const std::map<std::string, std::string>& defines) {
   return text.substr(0, text.find(" ->"));
 }
 
-TEST_CASE("-D sets constants and dims") {
+TEST_CASE("define: -D sets constants and dims") {
   CHECK(head({}) == "graph g[M](x: f32[M, 8, 4])");
   CHECK(head({{"K", "5"}}) == "graph g[M](x: f32[M, 8, 5])");
   CHECK(head({{"N", "16"}}) == "graph g[M](x: f32[M, 16, 4])");
@@ -25,7 +25,7 @@ TEST_CASE("-D sets constants and dims") {
   CHECK(head({{"M", "1_000"}, {"N", "?"}}) == "graph g[N](x: f32[1000, N, 4])");
 }
 
-TEST_CASE("-D that means nothing is an error") {
+TEST_CASE("define: -D that means nothing is an error") {
   CHECK(head({{"Q", "1"}}) == "E0206 -D Q `-D Q` matches no constant and no dim");
   CHECK(head({{"N", "eight"}}) == "E0207 -D N `-D N=eight`: expected an integer, or `?` for a dynamic dim");
   CHECK(head({{"N", ""}}) == "E0207 -D N `-D N=`: expected an integer, or `?` for a dynamic dim");
