@@ -324,22 +324,39 @@ Val Lower::broadcast_op(const ast::Expr& call) {
   if (val.is_error()) {
     return {};
   }
-  if (list.kind != ast::ExprKind::List) {
+  const bool region = tile && list.kind == ast::ExprKind::Index;  // with the valid region, as dumps have it
+  if (list.kind != ast::ExprKind::List && !region) {
     return fail(DiagId::WrongType, list.span, {"`broadcast`", "a shape like `[128, 256]`", "something else"});
   }
   const ir::Type from = fn().type(val.value);
   ir::Type to = from;
+  ir::Type given;
   if (tile) {
-    if (list.items.size() != 2) {
-      return fail(DiagId::RankMismatch, list.span, {"a tile", "2", std::to_string(list.items.size())});
+    if (region) {
+      auto type = shaped_type(call.args[1].value, "`broadcast`");
+      if (!type) {
+        return {};
+      }
+      given = *type;
+      if (given.dtype != from.dtype) {
+        return fail(DiagId::TypeMismatch, call.span, {"`broadcast`", dtype_name(from.dtype), dtype_name(given.dtype)});
+      }
+    } else {
+      if (list.items.size() != 2) {
+        return fail(DiagId::RankMismatch, list.span, {"a tile", "2", std::to_string(list.items.size())});
+      }
+      const auto rows = constant(list.items[0], "a tile's number of rows");
+      const auto cols = constant(list.items[1], "a tile's number of columns");
+      if (!rows || !cols) {
+        return {};
+      }
+      given.rows = *rows;
+      given.cols = *cols;
+      given.valid_rows = fn().exprs.integer(*rows);
+      given.valid_cols = fn().exprs.integer(*cols);
     }
-    const auto rows = constant(list.items[0], "a tile's number of rows");
-    const auto cols = constant(list.items[1], "a tile's number of columns");
-    if (!rows || !cols) {
-      return {};
-    }
-    to.rows = *rows;
-    to.cols = *cols;
+    to.rows = given.rows;
+    to.cols = given.cols;
     to.space = Space::None;
     to.layout = Layout::None;
     const bool row = from.rows == 1 && from.cols == to.cols;
@@ -348,8 +365,8 @@ Val Lower::broadcast_op(const ast::Expr& call) {
       return fail(DiagId::ShapeMismatch, call.span,
                   {"`broadcast`", text(from), text(to), "it takes a row `[1, C]` or a column `[R, 1]`"});
     }
-    to.valid_rows = row ? fn().exprs.integer(to.rows) : from.valid_rows;
-    to.valid_cols = row ? from.valid_cols : fn().exprs.integer(to.cols);
+    to.valid_rows = row ? given.valid_rows : from.valid_rows;
+    to.valid_cols = row ? from.valid_cols : given.valid_cols;
     if (!check_tile_size(to, call.span) || !placement(call, to)) {
       return {};
     }

@@ -45,6 +45,8 @@ class Printer {
   std::string reduce(const Op& op) const;
   std::string cast(const Op& op) const;
   std::string full(const Op& op) const;
+  std::string broadcast_shape(const Op& op) const;
+  std::string tile_shape(const Type& type) const;
   std::string matmul(const Op& op) const;
   std::string window(ValueId tensor, const std::vector<ExprId>& offsets, const Type& tile) const;
   std::string shape(const Type& type) const;

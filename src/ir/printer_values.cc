@@ -64,7 +64,7 @@ std::string Printer::rhs(const Op& op) const {
     case OpKind::Extract:
       return "extract(" + operand(0) + ", [" + expr_list(op.exprs) + "], " + shape(result) + place(result) + ")";
     case OpKind::Broadcast:
-      return "broadcast(" + operand(0) + ", " + shape(result) + place(result) + ")";
+      return "broadcast(" + operand(0) + ", " + broadcast_shape(op) + place(result) + ")";
     case OpKind::FillPad:
       return "fillpad(" + operand(0) + ", " + std::string(spelling(op.pad)) + ")";
     default:
@@ -134,6 +134,31 @@ std::string Printer::cast(const Op& op) const {
   return text + ")";
 }
 
+// Its rows and columns; with element type and valid region where a repeated row or column is not wholly valid.
+std::string Printer::broadcast_shape(const Op& op) const {
+  const Type& result = function_.type(op.results.at(0));
+  if (result.is_tensor()) {
+    return shape(result);
+  }
+  const Type& from = function_.type(op.operands.at(0));
+  const bool row = from.rows == 1 && from.cols == result.cols;
+  const bool whole = row ? function_.exprs.constant(result.valid_rows) == result.rows
+                         : function_.exprs.constant(result.valid_cols) == result.cols;
+  return whole ? shape(result) : tile_shape(result);
+}
+
+// "f32[8, 64]", or "f32[8, 64; r, c]" if it is not wholly valid.
+std::string Printer::tile_shape(const Type& type) const {
+  std::string tile(spelling(type.dtype));
+  tile += "[" + std::to_string(type.rows) + ", " + std::to_string(type.cols);
+  const bool whole = function_.exprs.constant(type.valid_rows) == type.rows &&
+                     function_.exprs.constant(type.valid_cols) == type.cols;
+  if (!whole) {
+    tile += "; " + expr(type.valid_rows) + ", " + expr(type.valid_cols);
+  }
+  return tile + "]";
+}
+
 std::string Printer::full(const Op& op) const {
   const Type& result = function_.type(op.results.at(0));
   const std::string value = scalar(op.exprs.at(0), result.dtype);
@@ -141,13 +166,7 @@ std::string Printer::full(const Op& op) const {
   if (result.is_tensor()) {
     return "full(" + dtype + shape(result) + ", " + value + ")";
   }
-  std::string tile = dtype + "[" + std::to_string(result.rows) + ", " + std::to_string(result.cols);
-  const bool whole = function_.exprs.constant(result.valid_rows) == result.rows &&
-                     function_.exprs.constant(result.valid_cols) == result.cols;
-  if (!whole) {
-    tile += "; " + expr(result.valid_rows) + ", " + expr(result.valid_cols);
-  }
-  tile += "]";
+  const std::string tile = tile_shape(result);
   if (value == "0" || value == "0.0") {
     return "zeros(" + tile + place(result) + ")";
   }

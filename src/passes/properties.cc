@@ -74,11 +74,10 @@ std::string no_op(const ir::Module& module, FunctionKind kind, Predicate wrong) 
     if (function.kind != kind) {
       continue;
     }
-    for (const ir::Region& region : function.regions) {
-      for (ir::OpId id : region.ops) {
-        if (wrong(function, function.ops[id])) {
-          return "`" + function.name + "` has `" + std::string(ir::op_info(function.ops[id].kind).spelling) + "`";
-        }
+    // Not all regions: those that passes built things in and left behind are dead.
+    for (ir::OpId id : ir::ops_in_order(function)) {
+      if (wrong(function, function.ops[id])) {
+        return "`" + function.name + "` has `" + std::string(ir::op_info(function.ops[id].kind).spelling) + "`";
       }
     }
   }

@@ -211,7 +211,7 @@ void Prover::race(OpId id, const Event& earlier, const Interval& where) {
   std::string bytes;
   if (where.space != Space::Gm) {
     char text[80];
-    std::snprintf(text, sizeof text, " bytes 0x%llx to 0x%llx",
+    std::snprintf(text, sizeof text, ", bytes 0x%llx to 0x%llx",
                   static_cast<unsigned long long>(std::max(where.begin, earlier.where.begin)),
                   static_cast<unsigned long long>(std::min(where.end, earlier.where.end)));
     bytes = text;

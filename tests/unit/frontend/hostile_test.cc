@@ -62,6 +62,12 @@ TEST_CASE("too many tokens") {
   CHECK(code(repeat(";", 1100000)) == "E0107");
 }
 
+TEST_CASE("too many bytes") {
+  const size_t most = size_t{64} << 20;
+  CHECK(compile(std::string(most + 1, ' ')).errors ==
+        std::vector<std::string>{"E0106 1:1 the file has 67108865 bytes; the limit is 67108864"});
+}
+
 TEST_CASE("expansion is bounded") {
   std::string helpers = "fn a0(x) = x + x;";
   std::string pairs = "fn b0(x) = x + x;";
