@@ -85,6 +85,9 @@ void Selector::copy_interface() {
     }
     core_.params.push_back(std::move(param));
   }
+  for (const ir::Constraint& constraint : kernel_.constraints) {
+    core_.constraints.push_back({expr(constraint.condition), constraint.text, constraint.span});
+  }
 }
 
 bool Selector::region(ir::RegionId id) {
@@ -477,6 +480,7 @@ PassResult select_instructions(PassContext& context) {
       return PassResult::Failed;
     }
     functions.push_back(result->core);
+    functions.back().constraints.clear();  // an entry checks them: they go to the program
     selected.emplace(function.name, std::move(*result));
   }
   std::set<std::string> called;
