@@ -39,6 +39,7 @@ enum class ExprOp : uint8_t {
   Sym,         // sym
   BlockIndex,  // block_index(), only in cores and kernels
   BlockCount,
+  LaneIndex,   // lane_index(), only in cores: 0 or 1 in the vector lanes of a cluster
   Add, Sub, Mul,
   FloorDiv,  // index division; printed `/`
   CeilDiv,
@@ -63,6 +64,7 @@ struct ExprEnv {
   std::span<const double> floats;     // by SymId; float symbols
   int64_t block_index = 0;
   int64_t block_count = 1;
+  int64_t lane_index = 0;
 };
 
 class ExprPool {
@@ -70,7 +72,7 @@ class ExprPool {
   ExprId integer(int64_t value);
   ExprId real(double value);
   ExprId symbol(SymId sym);
-  ExprId leaf(ExprOp op);  // BlockIndex, BlockCount
+  ExprId leaf(ExprOp op);  // BlockIndex, BlockCount, LaneIndex
   // Says that a symbol is a float, before its first use: `make` must not fold `x - x` or `x == x` of what may be NaN.
   void mark_real(SymId sym);
   ExprId make(ExprOp op, ExprId a, ExprId b);

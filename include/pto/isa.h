@@ -47,6 +47,7 @@ enum class OperandKind : uint8_t {
   Valid,    // optional `valid(rows, cols)`; absent: the destination's whole shape
   Round, Cmp, Pad,
   PipeSrc, PipeDst, Event,
+  Ring,
 };
 
 enum class Format : uint8_t {
@@ -109,6 +110,7 @@ std::optional<Cmp> cmp_from_spelling(std::string_view text);
 std::optional<Pad> pad_from_spelling(std::string_view text);
 
 using BufferId = Id<struct BufferTag>;
+using RingId = Id<struct RingTag>;
 using TensorId = Id<struct TensorTag>;  // a core's tensor parameters, then its views
 
 // A place in a core's memory: `slots` tiles one behind the other from `address`, `slot_stride` bytes apart.
@@ -122,6 +124,36 @@ struct Buffer {
   int64_t total_bytes() const { return slots == 1 ? tile.bytes() : slot_stride * (slots - 1) + tile.bytes(); }
 };
 
+// A FIFO of tiles between the cube core and the vector lanes of one cluster. Both programs of a pair declare it alike.
+// C2V: the cube core pushes. Split None: every lane pops the whole tile. Rows, Cols: lane l pops its half, rows from
+// l * rows / 2 or columns from l * cols / 2. V2C: the lanes push, each its half; Split None: lane 0 alone pushes.
+// A slot is free again when every lane that pops it has given it back. Slots live in global memory, or, where the target
+// has a path from the producer's memory to the consumer's, in the memory of the buffer that the consumer pops into: that
+// buffer then has as many slots as the ring, and its name means the tile popped last.
+enum class RingDirection : uint8_t { C2V, V2C };
+enum class Split : uint8_t { None, Rows, Cols };
+std::string_view spelling(RingDirection direction);  // "c2v", "v2c"
+std::string_view spelling(Split split);              // "none", "rows", "cols"
+std::optional<RingDirection> ring_direction_from_spelling(std::string_view text);
+std::optional<Split> split_from_spelling(std::string_view text);
+
+struct Ring {
+  std::string name;
+  RingDirection direction = RingDirection::C2V;
+  DType dtype = DType::None;
+  int64_t rows = 0;  // of a whole tile
+  int64_t cols = 0;
+  int64_t slots = 1;
+  Split split = Split::None;
+  friend bool operator==(const Ring&, const Ring&) = default;
+  int64_t slot_bytes() const { return byte_size(dtype, rows * cols); }
+  // What a vector lane pushes or pops.
+  int64_t lane_rows() const { return split == Split::Rows ? rows / 2 : rows; }
+  int64_t lane_cols() const { return split == Split::Cols ? cols / 2 : cols; }
+};
+inline constexpr int64_t kMaxRingSlots = 16;
+inline constexpr size_t kMaxRings = 16;  // a core
+
 struct Operand {
   OperandKind kind = OperandKind::TileIn;
   BufferId buffer;                // Tile*
@@ -131,6 +163,7 @@ struct Operand {
   ExprId a;                       // Scalar, Index, Event: the value. Valid: rows
   ExprId b;                       // Valid: columns. Both not valid: whole destination
   uint8_t attribute = 0;          // Round, Cmp, Pad, PipeSrc, PipeDst as a number
+  RingId ring = {};               // Ring
   friend bool operator==(const Operand&, const Operand&) = default;
 };
 
@@ -154,7 +187,8 @@ inline bool reads(OperandKind kind) {
          kind == OperandKind::GmIn;
 }
 
-// The pipe that executes it. For set_flag the source pipe, for wait_flag the destination pipe. `All` for a barrier on all.
+// The pipe that executes it. tpush: that of a store of its tile; tpop: that of a load, or the consumer's V or MTE1 where
+// rings are local, and tfree alike. For set_flag the source pipe, for wait_flag the destination pipe. `All` for a barrier on all.
 // Route instructions are looked up in the target; Pipe::Route comes back where the target has no such path.
 Pipe pipe_of(const Inst& inst, std::span<const Buffer> buffers, const Target& target);
 
@@ -180,8 +214,11 @@ struct TensorInfo {
   int rank = 0;
 };
 std::optional<std::string> check_instruction(const Inst& inst, std::span<const Buffer> buffers,
-                                             std::span<const TensorInfo> tensors, const Target& target);
+                                             std::span<const Ring> rings, std::span<const TensorInfo> tensors,
+                                             const Target& target);
 // Same for a buffer: alignment, capacity, layout legality of its space.
 std::optional<std::string> check_buffer(const Buffer& buffer, const Target& target);
+// Same for a ring: shape, slots, split, capacity of the consumer's memory where rings are local.
+std::optional<std::string> check_ring(const Ring& ring, const Target& target);
 
 }  // namespace pto::isa

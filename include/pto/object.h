@@ -16,8 +16,8 @@
 
 namespace pto::object {
 
-inline constexpr uint32_t kVersion = 1;         // written
-inline constexpr uint32_t kOldestReadable = 1;  // read: kOldestReadable .. kVersion
+inline constexpr uint32_t kVersion = 2;         // written
+inline constexpr uint32_t kOldestReadable = 2;  // read: kOldestReadable .. kVersion
 
 enum class ParamMode : uint8_t { In, Out, InOut };
 
@@ -74,6 +74,7 @@ struct Core {
   std::vector<Param> params;
   std::vector<View> views;
   std::vector<isa::Buffer> buffers;
+  std::vector<isa::Ring> rings;
   std::vector<Stmt> code;
   Location location;
 
@@ -91,10 +92,21 @@ struct Argument {
   friend bool operator==(const Argument&, const Argument&) = default;
 };
 
-// `blocks` instances of a core program; instance b sees block_index() == b and block_count() == blocks.
+// The vector lanes' side of a task of a pair.
+struct TaskLanes {
+  uint32_t core = 0;               // index in Object::cores
+  std::vector<Argument> args;
+  std::vector<ExprId> dims;
+  uint32_t lanes = 2;              // 1: the cluster's second vector core idles
+};
+
+// `blocks` instances of a core program; instance b sees block_index() == b and block_count() == blocks. With `vec`, an
+// instance takes a cluster: its cube core runs `core`, its vector cores run the lanes' program, connected by rings of
+// equal names.
 struct Task {
   std::string name;
   uint32_t core = 0;               // index in Object::cores
+  std::optional<TaskLanes> vec;
   std::vector<Argument> args;      // one a parameter of the core
   std::vector<ExprId> dims;        // value of each of the core's dims, over the program's symbols
   ExprId blocks;

@@ -31,7 +31,8 @@ struct SpaceInfo {
   CoreKind core = CoreKind::Vec;
 };
 
-// A legal way for data: GM->vec over MTE2, and so on.
+// A legal way for data: GM->vec over MTE2, and so on. acc->vec (cube) and vec->mat (vec) cross to another core of the
+// cluster: only rings use them.
 struct DataPath {
   Space from = Space::None;
   Space to = Space::None;
@@ -61,6 +62,9 @@ struct Target {
   double clock_ghz = 1;
   int cube_cores = 1;
   int vec_cores = 1;
+  int vec_per_cube = 2;     // vector lanes of a cluster
+  double ring_latency_cycles = 0;  // from the end of a push or pop until the other core sees it
+  bool ring_wait_scalar = false;   // waiting for a ring holds the scalar unit, not only the instruction's pipe
   int event_ids = 8;        // a (source, destination) pair of pipes
   int queue_depth = 32;     // instructions waiting in a pipe
   Layout left_layout = Layout::Zz;
@@ -90,6 +94,11 @@ struct Target {
 
   const SpaceInfo& space(Space s) const { return spaces[static_cast<size_t>(s)]; }
   const DataPath* path(Space from, Space to, CoreKind core) const;
+  // Are tiles of such a ring written straight into the consumer's memory, not through global memory?
+  bool ring_is_local(isa::RingDirection direction) const {
+    return direction == isa::RingDirection::C2V ? path(Space::Acc, Space::Vec, CoreKind::Cube) != nullptr
+                                                : path(Space::Vec, Space::Mat, CoreKind::Vec) != nullptr;
+  }
   int cores(CoreKind kind) const { return kind == CoreKind::Cube ? cube_cores : vec_cores; }
 };
 

@@ -342,6 +342,8 @@ class Decoder {
       case OperandKind::Pad:
         out.pad = static_cast<isa::Pad>(operand.attribute);
         return true;
+      case OperandKind::Ring:
+        return operand.ring.valid();
       case OperandKind::PipeSrc:
         out.source_pipe = static_cast<isa::Pipe>(operand.attribute);
         return true;

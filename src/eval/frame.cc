@@ -43,6 +43,7 @@ bool evaluate(Session& session, const ir::Function& function, const Arguments& a
       ok = run_program(session, function, arguments);
       break;
     case ir::FunctionKind::Core:
+    case ir::FunctionKind::Pair:
       session.status = {Outcome::Unsupported, "`" + function.name + "` is a core", function.span};
       break;
   }

@@ -38,6 +38,8 @@ std::string_view what_is(OperandKind kind) {
       return "a pipe";
     case OperandKind::Event:
       return "an event id";
+    case OperandKind::Ring:
+      return "a ring";
   }
   return "";
 }
@@ -504,7 +506,7 @@ void Lower::check_against_target(const isa::Inst& inst, const ast::Stmt& stmt) {
   for (const ir::ValueId value : fn().tensors) {
     tensors.push_back({fn().type(value).dtype, static_cast<int>(fn().type(value).dims.size())});
   }
-  if (const auto problem = isa::check_instruction(inst, fn().buffers, tensors, *module_.options.target)) {
+  if (const auto problem = isa::check_instruction(inst, fn().buffers, fn().rings, tensors, *module_.options.target)) {
     error(DiagId::InstructionInvalid, stmt.span, {stmt.names[0].text, *problem});
   }
 }

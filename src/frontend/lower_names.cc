@@ -134,6 +134,7 @@ std::string Lower::level_word() const {
     case ir::FunctionKind::Kernel:
       return "in a kernel";
     case ir::FunctionKind::Core:
+    case ir::FunctionKind::Pair:
       return "in a core";
     case ir::FunctionKind::Program:
       break;

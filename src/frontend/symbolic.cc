@@ -112,6 +112,8 @@ std::optional<int64_t> bound(const ExprPool& pool, const Facts& facts, ExprId id
       return symbol_bound(pool, facts, node.sym, upper);
     case ExprOp::BlockIndex:
       return upper ? std::nullopt : std::optional<int64_t>(0);
+    case ExprOp::LaneIndex:
+      return upper ? 1 : 0;
     case ExprOp::BlockCount:
       return upper ? std::nullopt : std::optional<int64_t>(1);
     case ExprOp::Add:

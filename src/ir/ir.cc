@@ -38,6 +38,7 @@ Level level_of(FunctionKind kind) {
     case FunctionKind::Kernel:
       return Level::Tile;
     case FunctionKind::Core:
+    case FunctionKind::Pair:
       return Level::Block;
     case FunctionKind::Program:
       return Level::Exec;

@@ -77,6 +77,7 @@ enum class ScalarSide : uint8_t { None, Left, Right };
 //   Call: tensor arguments in the order of the callee's In and InOut tensors -> one result an Out tensor.
 //   For {initial values} -> {values after the loop}; the body's arguments are the carried values, and its last op is a
 //     Yield of the next ones, which may be missing where nothing is carried.  Parallel {} -> {}, a body without Yield.
+//   If {} -> {values that both regions yield}; without results the regions have no Yield.
 //   Buffer {} -> {tensor}.  Task: tensor arguments in the order of the callee's tensors (inputs and results) -> {}.
 struct Op {
   OpKind kind = OpKind::Add;
@@ -95,6 +96,7 @@ struct Op {
   isa::Round round = isa::Round::Rint;  // Cast
   isa::Cmp cmp = isa::Cmp::Eq;    // Compare
   isa::Pad pad = isa::Pad::Zero;  // FillPad
+  std::optional<isa::Split> split;  // Parallel: how vector lanes share a mixed kernel; not written: the compiler chooses
   int64_t pipeline = 0;           // For, Parallel: buffer depth as written; 0: not written, the compiler chooses
   isa::Inst inst;                 // Inst
   std::string name;               // Task: its name
@@ -106,7 +108,9 @@ struct Op {
   Span span() const { return spans.empty() ? Span{} : spans.front(); }
 };
 
-enum class FunctionKind : uint8_t { Graph, FusedGraph, Kernel, Core, Program };
+// A Pair has no body: it names the two cores that a cluster runs. Every parameter and dim of its cores is one of its own,
+// by name.
+enum class FunctionKind : uint8_t { Graph, FusedGraph, Kernel, Core, Pair, Program };
 enum class ParamMode : uint8_t { In, Out, InOut };
 
 // A tensor parameter has a value, a scalar parameter a symbol.
@@ -146,6 +150,11 @@ struct Function {
   RegionId body;
   std::vector<isa::Buffer> buffers;    // cores; isa::BufferId counts these
   std::vector<Span> buffer_spans;
+  std::vector<isa::Ring> rings;        // cores; isa::RingId counts these
+  std::vector<Span> ring_spans;
+  std::string pair_cube;               // pairs: names of the cores
+  std::string pair_vec;
+  int64_t lanes = 2;                   // pairs: vector cores that run
   // Cores: isa::TensorId counts tensor parameters in order, then results of Reshape ops in order of appearance in the
   // body's top region.
   std::vector<ValueId> tensors;

@@ -33,6 +33,8 @@ std::string_view keyword(FunctionKind kind) {
       return "kernel";
     case FunctionKind::Core:
       return "core";
+    case FunctionKind::Pair:
+      return "core pair";
     case FunctionKind::Program:
       return "program";
   }
@@ -82,6 +84,7 @@ std::string Printer::term(ExprId id) const {
     case ExprOp::Sym:
     case ExprOp::BlockIndex:
     case ExprOp::BlockCount:
+    case ExprOp::LaneIndex:
     case ExprOp::CeilDiv:
     case ExprOp::Min:
     case ExprOp::Max:

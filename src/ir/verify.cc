@@ -366,6 +366,9 @@ void Verifier::expression(ExprId expr, const char* what) {
     if (node.op == ExprOp::BlockIndex || node.op == ExprOp::BlockCount) {
       fail(std::string(what) + " uses block_index() or block_count()");
     }
+    if (node.op == ExprOp::LaneIndex) {
+      fail(std::string(what) + " uses lane_index()");
+    }
     todo.push_back(node.a);
     todo.push_back(node.b);
   }

@@ -22,6 +22,7 @@ constexpr Group kGroups[] = {
     {0x0600, "Expansions"},
     {0x0700, "Matrix products"},
     {0x0800, "Synchronisation"},
+    {0x0900, "Rings between cores"},
 };
 
 std::string_view operand_word(OperandKind kind) {
@@ -53,6 +54,8 @@ std::string_view operand_word(OperandKind kind) {
       return "PIPE";
     case OperandKind::Event:
       return "EVENT";
+    case OperandKind::Ring:
+      return "RING";
   }
   return "?";
 }

@@ -46,6 +46,27 @@ Space space_of(const Inst& inst, std::span<const Buffer> buffers, bool destinati
   return Space::None;
 }
 
+// The pipe of tpush, tpop and tfree. Global memory is one end of a ring that is not local.
+Pipe ring_pipe(const Inst& inst, std::span<const Buffer> buffers, const Target& target) {
+  const Format format = info(inst.opcode).format;
+  const auto tile = std::find_if(inst.operands.begin(), inst.operands.end(),
+                                 [](const Operand& operand) { return is_tile(operand.kind); });
+  if (tile == inst.operands.end() || !tile->buffer.valid() || tile->buffer.index() >= buffers.size()) {
+    return Pipe::Route;
+  }
+  const Space space = buffers[tile->buffer.index()].tile.space;
+  const CoreKind core = target.space(space).core;
+  if (format == Format::Push) {
+    const DataPath* path = target.path(space, Space::Gm, core);
+    return path != nullptr ? path->pipe : Pipe::Route;
+  }
+  if (target.ring_is_local(core == CoreKind::Vec ? RingDirection::C2V : RingDirection::V2C)) {
+    return core == CoreKind::Vec ? Pipe::V : Pipe::MTE1;
+  }
+  const DataPath* path = format == Format::Pop ? target.path(Space::Gm, space, core) : nullptr;
+  return path != nullptr ? path->pipe : Pipe::Route;
+}
+
 Pipe flag_pipe(const Inst& inst, bool destination) {
   const OperandKind kind = destination ? OperandKind::PipeDst : OperandKind::PipeSrc;
   for (const Operand& operand : inst.operands) {
@@ -74,6 +95,9 @@ Pipe pipe_of(const Inst& inst, std::span<const Buffer> buffers, const Target& ta
   }
   if (row.pipe != Pipe::Route) {
     return row.pipe;
+  }
+  if (row.format == Format::Push || row.format == Format::Pop || row.format == Format::Free) {
+    return ring_pipe(inst, buffers, target);
   }
   const Space to = space_of(inst, buffers, true);
   // A fill has no source: its route is from the memory to itself.

@@ -30,6 +30,8 @@ constexpr std::array<std::string_view, 9> kPipes = {"s", "v", "m", "mte1", "mte2
 constexpr std::array<std::string_view, 7> kRounds = {"none", "rint", "round", "floor", "ceil", "trunc", "odd"};
 constexpr std::array<std::string_view, 6> kCmps = {"eq", "ne", "lt", "le", "gt", "ge"};
 constexpr std::array<std::string_view, 3> kPads = {"zero", "max", "min"};
+constexpr std::array<std::string_view, 2> kRingDirections = {"c2v", "v2c"};
+constexpr std::array<std::string_view, 3> kSplits = {"none", "rows", "cols"};
 constexpr std::array<std::string_view, 2> kCores = {"vec", "cube"};
 constexpr std::array<std::string_view, 2> kFamilies = {"a2a3", "a5"};
 constexpr std::array<std::string_view, isa::kTimingClassCount> kTimings = {
@@ -66,6 +68,18 @@ std::string_view spelling(Pipe pipe) {
 std::optional<Pipe> pipe_from_spelling(std::string_view text) {
   const std::optional<Pipe> pipe = find<Pipe>(kPipes, text);
   return pipe == Pipe::Route ? std::nullopt : pipe;
+}
+std::string_view spelling(RingDirection direction) {
+  return name_of(kRingDirections, direction);
+}
+std::string_view spelling(Split split) {
+  return name_of(kSplits, split);
+}
+std::optional<RingDirection> ring_direction_from_spelling(std::string_view text) {
+  return find<RingDirection>(kRingDirections, text);
+}
+std::optional<Split> split_from_spelling(std::string_view text) {
+  return find<Split>(kSplits, text);
 }
 std::string_view spelling(Round round) {
   return name_of(kRounds, round);

@@ -218,6 +218,18 @@ void read_cores(Object& root, Target& target) {
   cores.finish();
 }
 
+void read_cluster(Object& root, Target& target) {
+  Object cluster = root.object("cluster");
+  target.vec_per_cube = cluster.count("vec_per_cube", 2);
+  target.ring_latency_cycles = cluster.cycles("ring_latency_cycles");
+  const std::string wait = cluster.text("ring_wait");
+  target.ring_wait_scalar = wait == "scalar";
+  if (!cluster.failed() && wait != "scalar" && wait != "pipe") {
+    cluster.fail(ticked(cluster.at("ring_wait")) + " must be `scalar` or `pipe`");
+  }
+  cluster.finish();
+}
+
 void read_spaces(Object& root, Target& target) {
   Object spaces = root.object("spaces");
   for (int i = static_cast<int>(Space::Vec); i < kSpaceCount; ++i) {
@@ -235,11 +247,16 @@ void read_spaces(Object& root, Target& target) {
   spaces.finish();
 }
 
+// Ways from one core of a cluster to another; the core that sends has the pipe.
+bool crosses(const DataPath& path) {
+  return (path.from == Space::Acc && path.to == Space::Vec) || (path.from == Space::Vec && path.to == Space::Mat);
+}
+
 void check_path(Object& object, const DataPath& path, const Target& target) {
   for (Space end : {path.from, path.to}) {
     if (end != Space::Gm && target.space(end).bytes == 0) {
       object.fail(ticked(object.at("from")) + ": the target has no " + ticked(spelling(end)) + " memory");
-    } else if (end != Space::Gm && target.space(end).core != path.core) {
+    } else if (end != Space::Gm && target.space(end).core != path.core && !(end == path.to && crosses(path))) {
       object.fail(ticked(object.at("core")) + " is " + ticked(spelling(path.core)) + ", but " + ticked(spelling(end)) +
                   " memory belongs to the other kind of core");
     }
@@ -364,6 +381,7 @@ Target read_target(const json& document, std::string& error) {
     root.fail("`left_layout` must be `zz` or `nz`");
   }
   read_cores(root, target);
+  read_cluster(root, target);
   read_spaces(root, target);
   read_paths(root, target);
   read_vector(root, target);

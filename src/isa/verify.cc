@@ -24,6 +24,9 @@ constexpr Rule kFillPad[] = {rule_fill_route, rule_data_types, rule_fill_layout,
 constexpr Rule kIndexRow[] = {rule_all_in_vec, rule_data_types, rule_index_row};
 constexpr Rule kMatMul[] = {rule_matmul_spaces, rule_matmul_types, rule_matmul_shapes};
 constexpr Rule kMatMulBias[] = {rule_matmul_spaces, rule_matmul_types, rule_matmul_shapes, rule_bias_operand};
+constexpr Rule kPush[] = {rule_push};
+constexpr Rule kPop[] = {rule_pop};
+constexpr Rule kFree[] = {rule_pop, rule_free};
 constexpr Rule kFlag[] = {rule_flag_pipes};
 
 std::span<const Rule> rules_of(const InstrInfo& row) {
@@ -64,6 +67,12 @@ std::span<const Rule> rules_of(const InstrInfo& row) {
       return kMatMul;
     case Format::MatMulBias:
       return kMatMulBias;
+    case Format::Push:
+      return kPush;
+    case Format::Pop:
+      return kPop;
+    case Format::Free:
+      return kFree;
     case Format::Flag:
       return kFlag;
     case Format::Barrier:
@@ -109,11 +118,12 @@ std::string describe(const TileDesc& tile) {
 }
 
 std::optional<std::string> check_instruction(const Inst& inst, std::span<const Buffer> buffers,
-                                             std::span<const TensorInfo> tensors, const Target& target) {
+                                             std::span<const Ring> rings, std::span<const TensorInfo> tensors,
+                                             const Target& target) {
   if (static_cast<size_t>(inst.opcode) >= kOpcodeCount) {
     return "unknown instruction";
   }
-  const Context context{inst, info(inst.opcode), buffers, tensors, target};
+  const Context context{inst, info(inst.opcode), buffers, rings, tensors, target};
   Verdict wrong = rule_operands(context);
   const std::span<const Rule> rules = rules_of(context.row);
   for (auto rule = rules.begin(); !wrong && rule != rules.end(); ++rule) {

@@ -24,12 +24,14 @@ struct Context {
   const Inst& inst;
   const InstrInfo& row;
   std::span<const Buffer> buffers;
+  std::span<const Ring> rings;
   std::span<const TensorInfo> tensors;
   const Target& target;
 
   IsaFamily family() const { return target.family; }
   const TileDesc& tile(size_t operand) const { return buffers[inst.operands[operand].buffer.index()].tile; }
   const TensorInfo& tensor(size_t operand) const { return tensors[inst.operands[operand].tensor.index()]; }
+  const Ring& ring(size_t operand) const { return rings[inst.operands[operand].ring.index()]; }
   uint8_t attribute(OperandKind kind) const;  // of the first operand of that kind
   bool is_mask(size_t operand) const;      // a packed bit mask: of compares the first, of selections the second operand
   std::vector<size_t> data_tiles() const;  // tile operands that are no masks
@@ -43,6 +45,11 @@ using Rule = Verdict (*)(const Context&);
 Verdict rule_operands(const Context& context);
 Verdict rule_flag_pipes(const Context& context);
 Verdict rule_compare_mode(const Context& context);
+
+// verify_ring.cc: tiles between the cores of a cluster.
+Verdict rule_push(const Context& context);
+Verdict rule_pop(const Context& context);
+Verdict rule_free(const Context& context);
 
 // verify_vector.cc: instructions of the vector unit.
 Verdict rule_all_in_vec(const Context& context);

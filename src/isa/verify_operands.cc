@@ -66,6 +66,11 @@ Verdict check_operand(const Context& context, const Operand& operand, size_t ind
                ? Verdict(operand_text(index) + " has the unknown value " + std::to_string(operand.attribute))
                : std::nullopt;
   }
+  if (operand.kind == OperandKind::Ring) {
+    return !operand.ring.valid() || operand.ring.index() >= context.rings.size()
+               ? Verdict(operand_text(index) + " names no ring")
+               : std::nullopt;
+  }
   if (operand.kind == OperandKind::Valid) {
     return operand.a.valid() != operand.b.valid()
                ? Verdict(operand_text(index) + ": a valid region needs rows and columns, or neither")

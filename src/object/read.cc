@@ -177,6 +177,7 @@ class Decoder {
         break;
       case ExprOp::BlockIndex:
       case ExprOp::BlockCount:
+      case ExprOp::LaneIndex:
         break;
       default:
         if (in.a() >= earlier || in.b() >= earlier) {

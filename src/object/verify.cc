@@ -30,7 +30,7 @@ void check_machine(const Core& core, const Target& target, Problems& problems) {
     if (stmt.kind != StmtKind::Inst) {
       continue;
     }
-    if (const auto wrong = isa::check_instruction(stmt.inst, core.buffers, tensors, target)) {
+    if (const auto wrong = isa::check_instruction(stmt.inst, core.buffers, core.rings, tensors, target)) {
       problems.add(unit + ", statement " + std::to_string(i) + problems.place(stmt.location), *wrong);
     }
   }

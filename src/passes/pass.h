@@ -16,10 +16,19 @@ namespace pto::passes {
 
 enum class PassResult : uint8_t { Unchanged, Changed, Failed };
 
+// What the user may switch off or fix, for tests and for people who look for a fault.
+struct PassOptions {
+  bool reuse_memory = true;   // buffers that are never live together may share bytes
+  bool elide_sync = true;     // drop flags that others imply
+  bool split_lanes = true;    // mixed kernels use both vector lanes
+  int64_t pipeline = 0;       // depth of loops that don't say one; 0: the compiler chooses
+};
+
 struct PassContext {
   ir::Module& module;
   const Target& target;
   DiagnosticSink& sink;
+  PassOptions options = {};
 };
 
 // What may hold of a module. Each has a checker in properties.cc.

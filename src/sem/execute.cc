@@ -22,5 +22,9 @@ void execute(isa::Opcode opcode, const Args& args) {
 void exec_SetFlag(const Args&) {}
 void exec_WaitFlag(const Args&) {}
 void exec_PipeBarrier(const Args&) {}
+// The machine moves tiles between cores.
+void exec_TPush(const Args&) {}
+void exec_TPop(const Args&) {}
+void exec_TFree(const Args&) {}
 
 }  // namespace pto::sem

@@ -52,7 +52,7 @@ ExprId ExprPool::symbol(SymId sym) {
 }
 
 ExprId ExprPool::leaf(ExprOp op) {
-  PTO_CHECK(op == ExprOp::BlockIndex || op == ExprOp::BlockCount, "not a leaf of its own");
+  PTO_CHECK(op == ExprOp::BlockIndex || op == ExprOp::BlockCount || op == ExprOp::LaneIndex, "not a leaf of its own");
   ExprNode node;
   node.op = op;
   return intern(node);
@@ -219,6 +219,7 @@ ExprId ExprPool::import(const ExprPool& from, ExprId id, const std::function<Exp
         break;
       case ExprOp::BlockIndex:
       case ExprOp::BlockCount:
+      case ExprOp::LaneIndex:
         copies[part] = leaf(node.op);
         break;
       default:

@@ -27,6 +27,9 @@ bool integer_value(const ExprPool& pool, const ExprNode& node, const ExprEnv& en
     case ExprOp::BlockCount:
       out = env.block_count;
       return true;
+    case ExprOp::LaneIndex:
+      out = env.lane_index;
+      return true;
     case ExprOp::Float:
     case ExprOp::Div:
       return false;

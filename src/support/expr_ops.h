@@ -13,7 +13,7 @@ namespace pto {
 inline constexpr uint32_t kSmallTree = 256;
 
 inline bool is_leaf(ExprOp op) {
-  return op <= ExprOp::BlockCount;
+  return op <= ExprOp::LaneIndex;
 }
 inline bool is_comparison(ExprOp op) {
   return op >= ExprOp::Lt && op <= ExprOp::Ne;

@@ -158,6 +158,8 @@ class Printer {
         return "block_index()";
       case ExprOp::BlockCount:
         return "block_count()";
+      case ExprOp::LaneIndex:
+        return "lane_index()";
       default:
         break;
     }

@@ -403,7 +403,7 @@ bool Selector::emit(const Op& origin, isa::Opcode opcode, std::vector<isa::Opera
   for (ValueId value : core_.tensors) {
     tensors.push_back({core_.type(value).dtype, static_cast<int>(core_.type(value).dims.size())});
   }
-  const auto problem = isa::check_instruction(op.inst, core_.buffers, tensors, target_);
+  const auto problem = isa::check_instruction(op.inst, core_.buffers, core_.rings, tensors, target_);
   if (problem) {
     sink_.report(DiagId::NoInstruction, origin.span(),
                  {target_.name, std::string(ir::op_info(origin.kind).spelling), *problem});

@@ -41,8 +41,9 @@ struct Built {
   Inst inst;
   std::vector<Buffer> buffers;
   std::vector<TensorInfo> tensors;
+  std::vector<Ring> rings = {};
   std::string check(const Target& target) const {
-    return check_instruction(inst, buffers, tensors, target).value_or("");
+    return check_instruction(inst, buffers, rings, tensors, target).value_or("");
   }
 };
 
