@@ -17,15 +17,15 @@ item
 
 importItem : 'import' STRING ';' ;
 constItem : 'const' name '=' expr ';' ;
-inlineItem : 'fn' name '(' (name (',' name)* ','?)? ')' '=' expr ';' ;
+inlineItem : 'fn' name '(' (name (',' name)* ','?)? ')' ('=' expr ';' | block) ;
 
 functionItem
-  : functionHead name dims? parameters results? ringList? whereClause? block
+  : functionHead name dims? parameters results? whereClause? block
   ;
 functionHead
   : fused='fused'? 'graph'
   | 'kernel'
-  | automatic='auto'? 'core' kind=name
+  | automatic='auto'? 'core' kind=IDENT
   | 'program'
   ;
 dims : '[' (dim (',' dim)* ','?)? ']' ;
@@ -36,10 +36,11 @@ parameter : inout='inout'? name ':' type ('=' expr)? ;
 whereClause : 'where' expr (',' expr)* ;
 
 // A cube and a vec program that run as one cluster.
-pairItem : 'core' 'pair' name '=' '(' pairMember (',' pairMember)* ','? ')' ringList? ';' ;
-pairMember : name ':' name ;
-ringList : ring+ ;
-ring : 'ring' name ':' 'slots' expr ',' 'bytes' expr ;
+pairItem
+  : 'core' 'pair' name dims? parameters results? whereClause? '=' '(' pairMember (',' pairMember)* ','? ')'
+    ('lanes' lanes=expr)? ';'
+  ;
+pairMember : kind=name ':' core=name ;
 
 type
   : tile='tile' name '[' expr ',' expr (';' validRows=expr ',' validCols=expr)? ']' typeAttribute*
@@ -61,16 +62,21 @@ statement
   | ifStatement
   | returnStatement
   | bufStatement
+  | ringStatement
   | bufferStatement
   | taskStatement
   | instructionStatement
   | expressionStatement
   ;
 
-letStatement : kind=('let' | 'var') pattern (':' type)? '=' expr ';' ;
+letStatement : kind=('let' | 'var') pattern (':' type)? ('=' expr)? ';' ;
 pattern : name | tuple='(' name (',' name)* ','? ')' ;
 
-parallelStatement : 'parallel' range (',' range)* ('split' split=name)? ('pipeline' pipeline=expr)? block ;
+parallelStatement : 'parallel' range (',' range)* parallelAttribute* block ;
+parallelAttribute
+  : 'split' split=name
+  | 'pipeline' pipeline=expr
+  ;
 forStatement : 'for' range ('pipeline' pipeline=expr)? block ;
 range : name 'in' lo=expr '..' hi=expr ('step' by=expr)? ;
 whileStatement : 'while' expr block ;
@@ -84,6 +90,12 @@ bufAttribute
   | 'stride' stride=expr
   | 'layout' '(' layout=name ')'
   | 'in' space=name
+  ;
+
+ringStatement : 'ring' name ':' direction=name type ringAttribute* ';' ;
+ringAttribute
+  : 'slots' slots=expr
+  | 'split' split=name
   ;
 
 bufferStatement : 'buffer' name ':' type ('at' expr)? ';' ;
@@ -131,7 +143,7 @@ slice
 // Words of one statement only: still free as names.
 name
   : IDENT
-  | 'after' | 'at' | 'auto' | 'blocks' | 'buf' | 'buffer' | 'bytes' | 'fused' | 'layout' | 'pair' | 'pipeline' | 'ring'
+  | 'after' | 'at' | 'auto' | 'blocks' | 'buf' | 'buffer' | 'fused' | 'lanes' | 'layout' | 'pair' | 'pipeline' | 'ring'
   | 'slots' | 'split' | 'step' | 'stride' | 'strides' | 'task' | 'tile'
   ;
 

@@ -174,6 +174,56 @@ def mlp(cases, rng):
                   hidden @ w2.astype(np.float64), 1e-5, atol)
 
 
+def gemm_gelu(cases, rng):
+    # The result is rounded to f16: u relative; before that GELU's slope is below 1.2 and the sum's error tiny.
+    for m, k, n in ((1, 64, 128), (129, 200, 257), (300, 512, 384)):
+        name = f"gemm_gelu_m{m}_k{k}_n{n}"
+        x, w = normal(rng, (m, k), np.float16), normal(rng, (k, n), np.float16, k**-0.5)
+        bias = normal(rng, (n,), np.float32)
+        inputs = {key: cases.save(name, key, array) for key, array in (("x", x), ("w", w), ("bias", bias))}
+        x, w, bias = double(x, w, bias)
+        cases.add(name, "gemm_gelu.pto", "gemm_gelu", inputs, "y", gelu_of(x @ w + bias), 1.1 * U16, 1e-4)
+
+
+def attention_of(q, kt, v, mask=0.0):
+    return softmax_of(q @ kt / 8.0 + mask) @ v
+
+
+def attention(cases, rng):
+    # Weights are rounded to f16 before they meet the values: u of sum |w v| <= u max |v|; a quarter for everything else.
+    for queries, keys in ((1, 64), (64, 64), (100, 1000), (130, 2048)):
+        name = f"attention_q{queries}_n{keys}"
+        q, kt, v = (normal(rng, shape, np.float16) for shape in ((queries, 64), (64, keys), (keys, 64)))
+        inputs = {key: cases.save(name, key, array) for key, array in (("q", q), ("kt", kt), ("v", v))}
+        q, kt, v = double(q, kt, v)
+        cases.add(name, "attention.pto", "attention", inputs, "o", attention_of(q, kt, v), 1e-5,
+                  round_up(1.25 * U16 * np.abs(v).max()))
+    tri = np.where(np.tri(64) > 0, 0.0, -np.inf).astype(np.float32)
+    mask = cases.save("attention_causal", "mask", tri)
+    for n in (64, 65, 200, 777):
+        name = f"attention_causal_n{n}"
+        q, kt, v = (normal(rng, shape, np.float16) for shape in ((n, 64), (64, n), (n, 64)))
+        inputs = {key: cases.save(name, key, array) for key, array in (("q", q), ("kt", kt), ("v", v))}
+        q, kt, v = double(q, kt, v)
+        golden = attention_of(q, kt, v, np.where(np.tri(n) > 0, 0.0, -np.inf))
+        cases.add(name, "attention.pto", "attention_causal", {**inputs, "mask": mask}, "o", golden, 1e-5,
+                  round_up(1.25 * U16 * np.abs(v).max()))
+
+
+def norm_matmul(cases, rng):
+    # The normalised rows are rounded to f16, as the hidden layer of mlp.
+    for m, k in ((1, 64), (100, 300), (257, 128)):
+        name = f"norm_matmul_m{m}_k{k}"
+        x, w1 = normal(rng, (m, k), np.float16), normal(rng, (k, 128), np.float16, k**-0.5)
+        w2 = normal(rng, (128, 64), np.float16, 128**-0.5)
+        inputs = {key: cases.save(name, key, array) for key, array in (("x", x), ("w1", w1), ("w2", w2))}
+        x, w1, w2 = double(x, w1, w2)
+        h = x @ w1
+        d = h - h.mean(axis=1, keepdims=True)
+        hidden = d / np.sqrt((d * d).mean(axis=1, keepdims=True) + 1e-5)
+        cases.add(name, "norm_matmul.pto", "norm_matmul", inputs, "y", hidden @ w2, 1e-5, hidden_tolerance(hidden, w2))
+
+
 def digits(cases):
     """The arrays that digits/train.py wrote."""
     names = {"x": "images", "w1": "w1", "b1": "b1", "w2": "w2", "b2": "b2"}
@@ -196,6 +246,9 @@ def main():
     softmax(cases, np.random.default_rng(3))
     gemm(cases, np.random.default_rng(4))
     mlp(cases, np.random.default_rng(5))
+    gemm_gelu(cases, np.random.default_rng(6))
+    attention(cases, np.random.default_rng(7))
+    norm_matmul(cases, np.random.default_rng(8))
     digits(cases)
     with open(os.path.join(GOLDEN, "manifest.json"), "w", encoding="utf-8") as file:
         lines = ",\n".join("    " + json.dumps(row) for row in cases.rows)

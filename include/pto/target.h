@@ -99,6 +99,7 @@ struct Target {
     return direction == isa::RingDirection::C2V ? path(Space::Acc, Space::Vec, CoreKind::Cube) != nullptr
                                                 : path(Space::Vec, Space::Mat, CoreKind::Vec) != nullptr;
   }
+  int clusters() const { return cube_cores < vec_cores / vec_per_cube ? cube_cores : vec_cores / vec_per_cube; }
   int cores(CoreKind kind) const { return kind == CoreKind::Cube ? cube_cores : vec_cores; }
 };
 

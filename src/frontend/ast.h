@@ -107,6 +107,7 @@ enum class StmtKind : uint8_t {
   If,
   Return,
   Buf,
+  Ring,
   Buffer,
   Task,
   Instruction,
@@ -128,18 +129,19 @@ struct Block {
 struct Stmt {
   StmtKind kind = StmtKind::Expression;
   Span span;                // without its blocks
-  std::vector<Name> names;  // Let, Var: the pattern. Buf, Buffer, Task: one. Instruction: the mnemonic. Task: its name
+  std::vector<Name> names;  // Let, Var: the pattern. Buf, Ring, Buffer, Task: one. Instruction: the mnemonic. Task: its name
   bool is_tuple = false;    // Let: `let (a) = ...`
-  std::vector<Type> types;  // Let: none or one. Buf, Buffer: one
+  std::vector<Type> types;  // Let: none or one. Buf, Ring, Buffer: one
   ExprRef target;           // Assign
   Operator op = Operator::None;  // Assign: `+=`
-  ExprRef value;  // Let, Assign, Expression, Return; Buffer: `at`; If, While: conditions are in `conditions`
+  ExprRef value;  // Let (may be missing), Assign, Expression, Return; Buffer: `at`; If, While: conditions are in `conditions`
   std::vector<Range> ranges;  // Parallel, For
-  Name split;
-  ExprRef pipeline;
+  Name split;         // Parallel, Ring
+  ExprRef pipeline;   // Parallel, For
   std::vector<ExprRef> conditions;  // If: one a branch; While: one
   std::vector<Block> blocks;        // Parallel, For, While: one. If: a condition each, then maybe the else
-  // Buf
+  Name direction;  // Ring
+  // Buf; Ring has slots
   Name space;  // of `at` or `in`
   ExprRef address;
   ExprRef slots;
@@ -168,6 +170,12 @@ struct Param {
   Span span;
 };
 
+// `cube: ffn_cube`
+struct PairMember {
+  Name kind;
+  Name core;
+};
+
 enum class ItemKind : uint8_t { Import, Const, Inline, Graph, FusedGraph, Kernel, Core, Program, Pair };
 
 struct Item {
@@ -177,7 +185,7 @@ struct Item {
   Name name;
   std::string path;  // Import
   Span path_span;
-  ExprRef value;            // Const, Inline
+  ExprRef value;            // Const, Inline: missing where the helper has statements
   std::vector<Name> names;  // Inline: parameters
   bool automatic = false;   // Core
   Name core_kind;           // Core
@@ -186,8 +194,9 @@ struct Item {
   std::vector<Param> results;
   bool has_results = false;  // `->` was written
   std::vector<ExprRef> constraints;
-  Span ring;  // a ring was written
-  Block body;
+  std::vector<PairMember> members;  // Pair
+  ExprRef lanes;                    // Pair; may be missing
+  Block body;                       // functions; Inline with statements
 };
 
 struct File {

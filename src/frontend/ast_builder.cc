@@ -336,8 +336,14 @@ class Builder {
       for (auto* child : parallel->range()) {
         out.ranges.push_back(range(child));
       }
-      out.split = name(parallel->split);
-      out.pipeline = optional(parallel->pipeline);
+      for (auto* attribute : parallel->parallelAttribute()) {
+        once(attribute, attribute->split != nullptr ? !out.split.empty() : out.pipeline.valid());
+        if (attribute->split != nullptr) {
+          out.split = name(attribute->split);
+        } else {
+          out.pipeline = expr(attribute->pipeline);
+        }
+      }
       out.blocks.push_back(block(parallel->block()));
     } else if (auto* loop = tree->forStatement()) {
       out.kind = ast::StmtKind::For;
@@ -362,6 +368,8 @@ class Builder {
       out.value = optional(back->expr());
     } else if (auto* buf = tree->bufStatement()) {
       buf_statement(*buf, out);
+    } else if (auto* ring = tree->ringStatement()) {
+      ring_statement(*ring, out);
     } else if (auto* buffer = tree->bufferStatement()) {
       out.kind = ast::StmtKind::Buffer;
       out.names.push_back(name(buffer->name()));
@@ -390,7 +398,29 @@ class Builder {
     if (tree.type() != nullptr) {
       out.types.push_back(type(tree.type()));
     }
-    out.value = expr(tree.expr());
+    out.value = optional(tree.expr());
+  }
+
+  // An attribute of a statement is written once.
+  void once(antlr4::ParserRuleContext* attribute, bool again) {
+    if (again) {
+      error(span_of(attribute), "`" + attribute->getStart()->getText() + "` is written twice");
+    }
+  }
+
+  void ring_statement(PtoParser::RingStatementContext& tree, ast::Stmt& out) {
+    out.kind = ast::StmtKind::Ring;
+    out.names.push_back(name(tree.name(0)));
+    out.direction = name(tree.direction);
+    out.types.push_back(type(tree.type()));
+    for (auto* attribute : tree.ringAttribute()) {
+      once(attribute, attribute->split != nullptr ? !out.split.empty() : out.slots.valid());
+      if (attribute->split != nullptr) {
+        out.split = name(attribute->split);
+      } else {
+        out.slots = expr(attribute->slots);
+      }
+    }
   }
 
   void buf_statement(PtoParser::BufStatementContext& tree, ast::Stmt& out) {
@@ -473,10 +503,12 @@ class Builder {
       out.names = names(inlined->name());
       out.name = out.names.front();
       out.names.erase(out.names.begin());
-      out.value = expr(inlined->expr());
+      out.value = optional(inlined->expr());
+      if (inlined->block() != nullptr) {
+        out.body = block(inlined->block());
+      }
     } else if (auto* pair = tree.pairItem()) {
-      out.kind = ast::ItemKind::Pair;
-      out.name = name(pair->name());
+      pair_item(*pair, out);
     } else if (auto* function = tree.functionItem()) {
       function_item(*function, out);
     }
@@ -488,7 +520,7 @@ class Builder {
     const std::string word = head->getStop()->getText();
     if (head->kind != nullptr) {
       out.kind = ast::ItemKind::Core;
-      out.core_kind = name(head->kind);
+      out.core_kind = {head->kind->getText(), span_of(head->kind)};
       out.automatic = head->automatic != nullptr;
     } else if (word == "graph") {
       out.kind = head->fused != nullptr ? ast::ItemKind::FusedGraph : ast::ItemKind::Graph;
@@ -497,6 +529,23 @@ class Builder {
     }
     out.name = name(tree.name());
     out.span = head_span(&tree, tree.block());
+    interface(tree, out);
+    out.body = block(tree.block());
+  }
+
+  void pair_item(PtoParser::PairItemContext& tree, ast::Item& out) {
+    out.kind = ast::ItemKind::Pair;
+    out.name = name(tree.name());
+    interface(tree, out);
+    for (auto* member : tree.pairMember()) {
+      out.members.push_back({name(member->kind), name(member->core)});
+    }
+    out.lanes = optional(tree.lanes);
+  }
+
+  // Dims, parameters, results and constraints, of a function or a pair.
+  template <typename Tree>
+  void interface(Tree& tree, ast::Item& out) {
     if (tree.dims() != nullptr) {
       for (auto* dim : tree.dims()->dim()) {
         out.dims.push_back({name(dim->name()), optional(dim->expr())});
@@ -507,13 +556,9 @@ class Builder {
       out.has_results = true;
       out.results = parameters(tree.results()->parameter());
     }
-    if (tree.ringList() != nullptr) {
-      out.ring = span_of(tree.ringList());
-    }
     if (tree.whereClause() != nullptr) {
       out.constraints = exprs(tree.whereClause()->expr());
     }
-    out.body = block(tree.block());
   }
 
   std::vector<ast::Param> parameters(const std::vector<PtoParser::ParameterContext*>& trees) {

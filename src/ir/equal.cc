@@ -1,4 +1,5 @@
 // Structural equality of modules: two walks side by side that pair up values, symbols and tasks as they are defined.
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <map>
@@ -39,7 +40,9 @@ class Comparison {
   bool run() {
     return a_.kind == b_.kind && a_.name == b_.name && a_.doc == b_.doc &&
            (a_.kind != FunctionKind::Core || (a_.core_kind == b_.core_kind && a_.automatic == b_.automatic)) &&
-           dims() && params() && constraints() && buffers() && a_.body.valid() == b_.body.valid() &&
+           a_.pair_cube == b_.pair_cube && a_.pair_vec == b_.pair_vec &&
+           (a_.kind != FunctionKind::Pair || a_.lanes == b_.lanes) && dims() && params() && constraints() &&
+           buffers() && rings() && a_.body.valid() == b_.body.valid() &&
            (!a_.body.valid() || region(a_.body, b_.body)) && tensors();
   }
 
@@ -116,6 +119,15 @@ class Comparison {
       }
     }
     return true;
+  }
+
+  bool rings() const {
+    auto same = [](const isa::Ring& left, const isa::Ring& right) {
+      isa::Ring renamed = left;
+      renamed.name = right.name;
+      return renamed == right;
+    };
+    return std::equal(a_.rings.begin(), a_.rings.end(), b_.rings.begin(), b_.rings.end(), same);
   }
 
   bool tensors() const {
@@ -266,7 +278,7 @@ class Comparison {
 
   bool attributes(const Op& a, const Op& b) {
     if (a.scalar_side != b.scalar_side || a.axis != b.axis || a.round != b.round || a.cmp != b.cmp || a.pad != b.pad ||
-        a.pipeline != b.pipeline || a.callee != b.callee || a.after.size() != b.after.size()) {
+        a.pipeline != b.pipeline || a.split != b.split || a.callee != b.callee || a.after.size() != b.after.size()) {
       return false;
     }
     for (size_t i = 0; i < a.after.size(); ++i) {
@@ -289,7 +301,7 @@ class Comparison {
       const isa::Operand& left = a.operands[i];
       const isa::Operand& right = b.operands[i];
       if (left.kind != right.kind || left.buffer != right.buffer || left.tensor != right.tensor ||
-          left.attribute != right.attribute || !exprs(left.slot, right.slot) || !exprs(left.a, right.a) ||
+          left.ring != right.ring || left.attribute != right.attribute || !exprs(left.slot, right.slot) || !exprs(left.a, right.a) ||
           !exprs(left.b, right.b) || !expr_lists(left.offsets, right.offsets)) {
         return false;
       }

@@ -23,6 +23,7 @@ const WordSet& words() {
         "after",   "buf",     "at",      "slots",   "stride",  "tile",     "layout",      "valid",       "index",
         "inf",     "nan",     "true",    "false",   "zeros",   "ceildiv",  "block_index", "block_count", "row_sum",
         "row_max", "row_min", "col_sum", "col_max", "col_min", "keepdims", "axis",        "split",
+        "ring",    "pair",    "lanes",   "lane_index",
 #define PTO_DTYPE(Name, spelling, code, bits, cls) spelling,
 #include "pto/dtype.def"
 #define PTO_INSTR(Name, mnemonic, code, format, pipe, dtypes, valid, timing, doc) mnemonic,
@@ -59,7 +60,7 @@ bool stated_in_place(const Function& function, ValueId value) {
     return false;
   }
   const Op& op = function.ops[def];
-  return op.results.size() == 1 && op.kind != OpKind::For && op.kind != OpKind::Call && op.kind != OpKind::Buffer;
+  return op.results.size() == 1 && op.kind != OpKind::For && op.kind != OpKind::If && op.kind != OpKind::Call && op.kind != OpKind::Buffer;
 }
 
 class Namer {
@@ -71,6 +72,10 @@ class Namer {
     names_.bindings.resize(function_.values.size(), Binding::Let);
     names_.tasks.resize(function_.ops.size());
     name_params();
+    // Both cores of a pair name a ring alike, so rings choose before what only one of them has.
+    for (const isa::Ring& ring : function_.rings) {
+      names_.rings.push_back(pool_.take(ring.name));
+    }
     name_loop_symbols();
     for (const isa::Buffer& buffer : function_.buffers) {
       names_.buffers.push_back(pool_.take(buffer.name));
@@ -323,6 +328,9 @@ void normalize_names(Function& function) {
   }
   for (size_t i = 0; i < function.buffers.size(); ++i) {
     function.buffers[i].name = names.buffers[i];
+  }
+  for (size_t i = 0; i < function.rings.size(); ++i) {
+    function.rings[i].name = names.rings[i];
   }
   for (uint32_t i = 0; i < names.tasks.size(); ++i) {
     if (!names.tasks[i].empty()) {

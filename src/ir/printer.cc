@@ -185,7 +185,8 @@ std::string Printer::print_item() {
   if (!results.empty()) {
     one_line += " -> (" + join(results, ", ") + ")";
   }
-  one_line += where + " {";
+  const std::string tail = where + (function_.kind == FunctionKind::Pair ? pair_tail() : " {");
+  one_line += tail;
   if (!documented && one_line.size() <= kColumns) {
     line(one_line);
   } else {
@@ -197,16 +198,26 @@ std::string Printer::print_item() {
       param_lines(true);
       out_ += ")";
     }
-    out_ += where + " {\n";
+    out_ += tail + "\n";
+  }
+  if (function_.kind == FunctionKind::Pair) {
+    return std::move(out_);
   }
   ++indent_;
   buffers();
+  rings();
   if (function_.body.valid()) {
     region(function_.body);
   }
   --indent_;
   line("}");
   return std::move(out_);
+}
+
+// " = (cube: ffn_cube, vec: ffn_vec) lanes 2;"
+std::string Printer::pair_tail() const {
+  return " = (cube: " + function_.pair_cube + ", vec: " + function_.pair_vec + ") lanes " +
+         std::to_string(function_.lanes) + ";";
 }
 
 void Printer::param_lines(bool results) {
@@ -293,26 +304,30 @@ void Printer::for_loop(const Op& op) {
 // `c = value;` for each carried value that was not assigned in place. They happen one after the other in the text but
 // all at once in the IR, so a value that an earlier assignment overwrites is saved first.
 void Printer::yield(const Region& body, const Op& yield) {
-  std::vector<size_t> pending;
+  std::vector<ValueId> targets;
+  std::vector<ValueId> values;
   for (size_t i = 0; i < yield.operands.size() && i < body.args.size(); ++i) {
     if (names_.bindings.at(yield.operands[i].index()) != Binding::Assign) {
-      pending.push_back(i);
+      targets.push_back(body.args[i]);
+      values.push_back(yield.operands[i]);
     }
   }
-  std::vector<std::string> values;
-  for (size_t position = 0; position < pending.size(); ++position) {
-    const ValueId value = yield.operands[pending[position]];
-    const auto end = pending.begin() + static_cast<std::ptrdiff_t>(position);
-    const bool overwritten =
-        std::any_of(pending.begin(), end, [&](size_t earlier) { return body.args[earlier] == value; });
-    values.push_back(name(value));
+  assign_all(targets, values);
+}
+
+void Printer::assign_all(const std::vector<ValueId>& targets, const std::vector<ValueId>& values) {
+  std::vector<std::string> sources;
+  for (size_t position = 0; position < values.size(); ++position) {
+    const auto end = targets.begin() + static_cast<std::ptrdiff_t>(position);
+    const bool overwritten = std::any_of(targets.begin(), end, [&](ValueId earlier) { return earlier == values[position]; });
+    sources.push_back(name(values[position]));
     if (overwritten) {
-      values.back() = spare_names_.take("next");
-      line("let " + values.back() + " = " + name(value) + ";");
+      sources.back() = spare_names_.take("next");
+      line("let " + sources.back() + " = " + name(values[position]) + ";");
     }
   }
-  for (size_t position = 0; position < pending.size(); ++position) {
-    line(name(body.args[pending[position]]) + " = " + values[position] + ";");
+  for (size_t position = 0; position < targets.size(); ++position) {
+    line(name(targets[position]) + " = " + sources[position] + ";");
   }
 }
 
@@ -322,6 +337,9 @@ void Printer::parallel(const Op& op) {
     ranges.push_back(range(op.syms[i], op.exprs.at(3 * i), op.exprs.at(3 * i + 1), op.exprs.at(3 * i + 2)));
   }
   std::string head = "parallel " + join(ranges, ", ");
+  if (op.split) {
+    head += " split " + std::string(isa::spelling(*op.split));
+  }
   if (op.pipeline != 0) {
     head += " pipeline " + std::to_string(op.pipeline);
   }
@@ -332,18 +350,29 @@ void Printer::parallel(const Op& op) {
   line("}");
 }
 
+// What an `if` results in is a variable without a value in front of it, which both branches assign last.
 void Printer::branch(const Op& op) {
+  for (ValueId result : op.results) {
+    const Type& type = function_.type(result);
+    line("var " + name(result) + ": tile " + std::string(spelling(type.dtype)) + shape(type) + ";");
+  }
   line("if " + expr(op.exprs.at(0)) + " {");
-  ++indent_;
-  region(op.regions.at(0));
-  --indent_;
-  if (!function_.regions[op.regions.at(1)].ops.empty()) {
+  branch_region(op, 0);
+  if (!op.results.empty() || !function_.regions[op.regions.at(1)].ops.empty()) {
     line("} else {");
-    ++indent_;
-    region(op.regions[1]);
-    --indent_;
+    branch_region(op, 1);
   }
   line("}");
+}
+
+void Printer::branch_region(const Op& op, size_t side) {
+  ++indent_;
+  const Region& body = function_.regions[op.regions.at(side)];
+  region(op.regions[side]);
+  if (!op.results.empty() && !body.ops.empty()) {
+    assign_all(op.results, function_.ops[body.ops.back()].operands);
+  }
+  --indent_;
 }
 
 std::string print(const Function& function, const Module* module) {

@@ -25,6 +25,7 @@ class Printer {
   void doc(const std::string& text, int indent);
   std::string param(size_t index) const;
   void param_lines(bool results);
+  std::string pair_tail() const;
 
   // Structure.
   void region(RegionId region);
@@ -32,6 +33,8 @@ class Printer {
   void for_loop(const Op& op);
   void parallel(const Op& op);
   void branch(const Op& op);
+  void branch_region(const Op& op, size_t side);
+  void assign_all(const std::vector<ValueId>& targets, const std::vector<ValueId>& values);
   void yield(const Region& body, const Op& yield);
   std::string range(SymId sym, ExprId lo, ExprId hi, ExprId step) const;
   void line(const std::string& text);
@@ -57,6 +60,7 @@ class Printer {
 
   // Block and Execution level.
   void buffers();
+  void rings();
   std::string instruction(const isa::Inst& inst) const;
   std::string operand(const isa::Operand& operand, DType scalar_type) const;
   void buffer(const Op& op);

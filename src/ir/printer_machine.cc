@@ -1,4 +1,4 @@
-// Statements of the Block and Execution levels: buffers, instructions, tasks.
+// Statements of the Block and Execution levels: buffers, rings, instructions, tasks.
 #include <cstdio>
 
 #include "src/ir/printer.h"
@@ -31,6 +31,19 @@ void Printer::buffers() {
       if (buffer.slot_stride != 0 && buffer.slot_stride != tile.bytes()) {
         text += " stride " + hex(buffer.slot_stride);
       }
+    }
+    line(text + ";");
+  }
+}
+
+void Printer::rings() {
+  for (size_t i = 0; i < function_.rings.size(); ++i) {
+    const isa::Ring& ring = function_.rings[i];
+    std::string text = "ring " + names_.rings[i] + ": " + std::string(isa::spelling(ring.direction)) + " tile " +
+                       std::string(spelling(ring.dtype)) + "[" + std::to_string(ring.rows) + ", " +
+                       std::to_string(ring.cols) + "] slots " + std::to_string(ring.slots);
+    if (ring.split != isa::Split::None) {
+      text += " split " + std::string(isa::spelling(ring.split));
     }
     line(text + ";");
   }
@@ -79,6 +92,8 @@ std::string Printer::operand(const isa::Operand& operand, DType scalar_type) con
       return expr(operand.a);
     case OperandKind::Valid:
       return operand.a.valid() ? "valid(" + expr(operand.a) + ", " + expr(operand.b) + ")" : "";
+    case OperandKind::Ring:
+      return names_.rings.at(operand.ring.index());
     case OperandKind::Round:
       return std::string(spelling(static_cast<isa::Round>(operand.attribute)));
     case OperandKind::Cmp:

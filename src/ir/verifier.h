@@ -32,11 +32,13 @@ class Verifier {
   void define_symbols(const Op& op);
   void define_results(OpId id);
   void loop(const Op& op);
+  void branch(const Op& op);
   void placement(const Op& op, bool top);
   void outputs();
   bool in_range(const Type& type) const;
   bool in_range(ExprId expr) const { return expr.index() < function_.exprs.size(); }
   void expression(ExprId expr, const char* what);
+  void coordinates(ExprId expr, const char* what);
   void type_expressions(const Type& type);
 
   // Types.
@@ -65,6 +67,9 @@ class Verifier {
 
   // Cores and programs.
   void core();
+  void rings();
+  void pair();
+  void pair_member(const std::string& name, CoreKind kind);
   void instruction(const Op& op);
   void operand(const isa::Operand& operand, isa::OperandKind expected);
   void task(const Op& op);

@@ -57,7 +57,7 @@ Counts counts_of(OpKind kind) {
     case OpKind::For:
       return {-1, -1, -1, 3, 1};
     case OpKind::If:
-      return {0, 0, 0, 1, 2};
+      return {0, 0, -1, 1, 2};
     case OpKind::Yield:
       return {-1, -1, 0, 0, 0};
     case OpKind::Let:
@@ -108,6 +108,10 @@ void Verifier::run() {
     return;
   }
   check(function_.body_region().args.empty(), "the body has arguments");
+  if (function_.kind == FunctionKind::Pair) {
+    return pair();
+  }
+  check(function_.kind == FunctionKind::Core || function_.rings.empty(), "has rings but is no core");
   if (function_.kind == FunctionKind::Core) {
     core();
   }
@@ -246,12 +250,16 @@ void Verifier::op(OpId id, const Op* owner, bool last) {
   const bool in_scope = violations_.size() == before;
   placement(op, owner == nullptr);
   if (op.kind == OpKind::Yield) {
-    check(owner != nullptr && owner->kind == OpKind::For && last, "is not the last op of a loop's body");
+    const bool joins = owner != nullptr && (owner->kind == OpKind::For || !owner->results.empty());
+    check(joins && owner->kind != OpKind::Parallel && last, "is not the last op of a loop's body or of a branch with results");
   }
   if (in_scope) {
     types(op);
   }
   define_symbols(op);
+  if (op.kind == OpKind::If) {
+    branch(op);
+  }
   for (RegionId inner : op.regions) {
     if (!check(!region_seen_[inner.index()], "shares a region")) {
       continue;
@@ -342,7 +350,7 @@ void Verifier::scopes(const Op& op) {
   }
 }
 
-// Every symbol of the expression is in scope, and block coordinates only where there are blocks.
+// Every symbol of the expression is in scope, and coordinates stand only where they have values.
 void Verifier::expression(ExprId expr, const char* what) {
   std::vector<SymId> symbols;
   function_.exprs.collect_symbols(expr, symbols);
@@ -351,26 +359,25 @@ void Verifier::expression(ExprId expr, const char* what) {
       fail(std::string(what) + " uses a symbol that is not defined there");
     }
   }
-  if (function_.kind == FunctionKind::Kernel || function_.kind == FunctionKind::Core) {
+  coordinates(expr, what);
+}
+
+// block_index() and block_count() only where there are blocks, lane_index() only in vector cores.
+void Verifier::coordinates(ExprId expr, const char* what) {
+  const bool core = function_.kind == FunctionKind::Core;
+  const bool blocks = core || function_.kind == FunctionKind::Kernel;
+  const bool lanes = core && function_.core_kind == CoreKind::Vec;
+  if (lanes) {
     return;
   }
-  std::vector<ExprId> todo = {expr};
-  std::set<ExprId> seen;
-  while (!todo.empty()) {
-    const ExprId id = todo.back();
-    todo.pop_back();
-    if (!id.valid() || !seen.insert(id).second) {
-      continue;
-    }
-    const ExprNode& node = function_.exprs[id];
-    if (node.op == ExprOp::BlockIndex || node.op == ExprOp::BlockCount) {
+  for (const ExprId id : function_.exprs.nodes_of(expr)) {
+    const ExprOp node = function_.exprs[id].op;
+    if (!blocks && (node == ExprOp::BlockIndex || node == ExprOp::BlockCount)) {
       fail(std::string(what) + " uses block_index() or block_count()");
     }
-    if (node.op == ExprOp::LaneIndex) {
+    if (node == ExprOp::LaneIndex) {
       fail(std::string(what) + " uses lane_index()");
     }
-    todo.push_back(node.a);
-    todo.push_back(node.b);
   }
 }
 
@@ -439,6 +446,31 @@ void Verifier::loop(const Op& op) {
   }
 }
 
+// Both branches yield what the op results in, position by position.
+void Verifier::branch(const Op& op) {
+  for (RegionId region : op.regions) {
+    const std::vector<OpId>& ops = function_.regions[region].ops;
+    check(function_.regions[region].args.empty(), "a branch has arguments");
+    const bool yields = !ops.empty() && ops.back().index() < function_.ops.size() &&
+                        function_.ops[ops.back()].kind == OpKind::Yield;
+    if (op.results.empty()) {
+      continue;  // a yield is refused where it stands
+    }
+    if (!check(yields, "has results but a branch has no yield")) {
+      continue;
+    }
+    const Op& yield = function_.ops[ops.back()];
+    if (!check(yield.operands.size() == op.results.size(), "a branch yields a wrong number of values")) {
+      continue;
+    }
+    for (size_t i = 0; i < op.results.size(); ++i) {
+      if (yield.operands[i].index() < function_.values.size()) {
+        check(may_match(type(op.results[i]), type(yield.operands[i])), "a branch's value and the result have different types");
+      }
+    }
+  }
+}
+
 void Verifier::placement(const Op& op, bool top) {
   switch (op.kind) {
     case OpKind::Parallel:
@@ -462,9 +494,10 @@ void Verifier::placement(const Op& op, bool top) {
     }
     check(op.pipeline >= 0, "the pipeline depth is negative");
   }
-  if (function_.kind == FunctionKind::Core && op.kind == OpKind::For) {
+  if (function_.kind == FunctionKind::Core && (op.kind == OpKind::For || op.kind == OpKind::If)) {
     check(op.operands.empty() && op.results.empty(), "carries values in a core");
   }
+  check(!op.split || op.kind == OpKind::Parallel, "is split but is no parallel loop");
 }
 
 void Verifier::outputs() {

@@ -1,7 +1,9 @@
-// Cores and programs.
+// Cores, pairs and programs.
 #include <algorithm>
+#include <set>
 #include <span>
 
+#include "src/ir/names.h"
 #include "src/ir/verifier.h"
 
 namespace pto::ir {
@@ -15,6 +17,7 @@ void Verifier::core() {
               buffer.tile.space != Space::None,
           "a buffer's tile is incomplete");
   }
+  rings();
   std::vector<ValueId> tensors;
   for (const Param& param : function_.params) {
     if (param.is_tensor()) {
@@ -28,6 +31,59 @@ void Verifier::core() {
     }
   }
   check(tensors == function_.tensors, "the list of tensors is not the parameters and views");
+}
+
+void Verifier::rings() {
+  std::set<std::string> names;
+  check(function_.rings.size() <= isa::kMaxRings, "has too many rings");
+  for (const isa::Ring& ring : function_.rings) {
+    check(is_identifier(ring.name) && names.insert(ring.name).second, "a ring's name is no identifier or stands twice");
+    check(ring.rows > 0 && ring.cols > 0 && ring.dtype != DType::None, "a ring's tile is incomplete");
+    check(ring.slots >= 1 && ring.slots <= isa::kMaxRingSlots, "a ring has a wrong number of slots");
+    check((ring.split != isa::Split::Rows || ring.rows % 2 == 0) && (ring.split != isa::Split::Cols || ring.cols % 2 == 0),
+          "a ring's tile has no halves");
+  }
+}
+
+void Verifier::pair() {
+  check(function_.body_region().ops.empty(), "a pair has a body");
+  check(function_.lanes == 1 || function_.lanes == 2, "a pair has a wrong number of lanes");
+  pair_member(function_.pair_cube, CoreKind::Cube);
+  pair_member(function_.pair_vec, CoreKind::Vec);
+  const Function* cube = module_.find(function_.pair_cube);
+  const Function* vec = module_.find(function_.pair_vec);
+  if (cube != nullptr && vec != nullptr) {
+    check(cube->rings == vec->rings, "the cores of a pair have different rings");
+    check(function_.lanes == 2 || std::all_of(cube->rings.begin(), cube->rings.end(),
+                                              [](const isa::Ring& ring) { return ring.split == isa::Split::None; }),
+          "a pair of one lane splits a ring");
+  }
+}
+
+// Every dim and parameter of the core is one of the pair's by name.
+void Verifier::pair_member(const std::string& name, CoreKind kind) {
+  const Function* core = module_.find(name);
+  if (!check(core != nullptr && core->kind == FunctionKind::Core && core->core_kind == kind,
+             kind == CoreKind::Cube ? "a pair's cube core is none" : "a pair's vec core is none")) {
+    return;
+  }
+  for (SymId dim : core->dims) {
+    const bool known = std::any_of(function_.dims.begin(), function_.dims.end(), [&](SymId own) {
+      return function_.symbols[own.index()].name == core->symbols.at(dim.index()).name;
+    });
+    check(known, "a core of a pair has a dim that the pair has not");
+  }
+  for (const Param& param : core->params) {
+    const auto own = std::find_if(function_.params.begin(), function_.params.end(),
+                                  [&](const Param& each) { return each.name == param.name; });
+    if (!check(own != function_.params.end(), "a core of a pair has a parameter that the pair has not")) {
+      continue;
+    }
+    check(own->mode == param.mode || own->mode == ParamMode::InOut, "a core's parameter has a mode that the pair's has not");
+    const bool same = own->is_tensor() == param.is_tensor() && own->dtype == param.dtype &&
+                      (!param.is_tensor() || type_text(function_, own->type) == type_text(*core, param.type));
+    check(same, "a core's parameter has another type than the pair's");
+  }
 }
 
 void Verifier::instruction(const Op& op) {
@@ -87,6 +143,9 @@ void Verifier::operand(const isa::Operand& operand, isa::OperandKind expected) {
         needs(operand.b);
       }
       return;
+    case OperandKind::Ring:
+      check(operand.ring.index() < function_.rings.size(), "an operand's ring is out of range");
+      return;
     case OperandKind::Round:
       check(operand.attribute <= static_cast<uint8_t>(isa::Round::Odd), "an attribute is out of range");
       return;
@@ -108,7 +167,7 @@ void Verifier::task(const Op& op) {
           "waits for something that is no earlier task");
   }
   const Function* callee = module_.find(op.callee);
-  if (!check(callee != nullptr && (callee->kind == FunctionKind::Kernel || callee->kind == FunctionKind::Core),
+  if (!check(callee != nullptr && (callee->kind == FunctionKind::Kernel || level_of(callee->kind) == Level::Block),
              "calls no kernel or core")) {
     return;
   }

@@ -141,8 +141,13 @@ std::string check_sync_complete(const ir::Module& module) {
 }
 
 std::string check_outlined(const ir::Module& module) {
+  auto in_pair = [&](const std::string& name) {
+    return std::any_of(module.functions.begin(), module.functions.end(), [&](const ir::Function& pair) {
+      return pair.kind == FunctionKind::Pair && (pair.pair_cube == name || pair.pair_vec == name);
+    });
+  };
   for (const ir::Function& core : module.functions) {
-    if (core.kind != FunctionKind::Core) {
+    if ((core.kind != FunctionKind::Core || in_pair(core.name)) && core.kind != FunctionKind::Pair) {
       continue;
     }
     const std::string called = no_op(module, FunctionKind::Program, [&](const ir::Function&, const ir::Op& op) {

@@ -118,6 +118,22 @@ void rewrite_region(ir::Function& function, RegionId region, const std::function
   function.regions[region].ops = std::move(ops);
 }
 
+std::vector<std::vector<ValueId>> joined_values(const ir::Function& function, const Op& op) {
+  std::vector<std::vector<ValueId>> joined;
+  for (size_t i = 0; i < op.results.size(); ++i) {
+    if (op.kind == ir::OpKind::For) {
+      const ir::Region& body = function.regions[op.regions[0]];
+      joined.push_back({op.operands[i], body.args[i], function.ops[body.ops.back()].operands[i], op.results[i]});
+    } else if (op.kind == ir::OpKind::If) {
+      joined.push_back({op.results[i]});
+      for (RegionId region : op.regions) {
+        joined.back().push_back(function.ops[function.regions[region].ops.back()].operands[i]);
+      }
+    }
+  }
+  return joined;
+}
+
 OpId make_op(ir::Function& function, Op op) {
   const std::vector<ValueId> results = op.results;
   const OpId id = function.ops.add(std::move(op));

@@ -46,6 +46,10 @@ void for_each_op(const ir::Function& function, const std::function<void(ir::OpId
 void rewrite_region(ir::Function& function, ir::RegionId region,
                     const std::function<std::vector<ir::OpId>(ir::OpId)>& rewrite);
 
+// The values that must be one tile because a loop or a branch joins them: for a For, initial value, body argument, yielded
+// value and result of each carried value; for an If, both yielded values and the result of each. Empty for other ops.
+std::vector<std::vector<ir::ValueId>> joined_values(const ir::Function& function, const ir::Op& op);
+
 // Adds an op to the function without placing it in a region.
 ir::OpId make_op(ir::Function& function, ir::Op op);
 

@@ -22,81 +22,102 @@ using ir::OpKind;
 using ir::ValueId;
 using isa::OperandKind;
 
-Selector::Selector(const ir::Function& kernel, const Target& target, DiagnosticSink& sink)
-    : kernel_(kernel), target_(target), sink_(sink), cloner_(kernel, core_), uses_(uses_of(kernel)) {}
+Selector::Selector(const ir::Function& kernel, const MixedPlan& plan, CoreKind side, const Target& target,
+                   DiagnosticSink& sink)
+    : kernel_(kernel),
+      plan_(plan),
+      side_(side),
+      target_(target),
+      sink_(sink),
+      cloner_(kernel, core_),
+      uses_(uses_of(kernel)) {}
 
 std::optional<SelectedKernel> Selector::run() {
-  if (!choose_core_kind()) {
-    return std::nullopt;
-  }
   copy_interface();
   blocks_ = exprs().integer(1);
   if (!region(kernel_.body)) {
     return std::nullopt;
   }
   stop_rotating_private_buffers();
-  return SelectedKernel{std::move(core_), blocks_};
-}
-
-bool Selector::choose_core_kind() {
-  bool vec = false;
-  bool cube = false;
-  Span span = kernel_.span;
-  for_each_op(kernel_, [&](OpId id) {
-    for (ValueId value : kernel_.ops[id].results) {
-      const ir::Type& type = kernel_.type(value);
-      if (!type.is_tile()) {
-        continue;
-      }
-      (type.space == Space::Vec ? vec : cube) = true;
-      span = vec && cube ? kernel_.ops[id].span() : span;
-    }
-  });
-  if (vec && cube) {
-    sink_.report(DiagId::MixedKernel, span, {kernel_.name})
-        .help("split it in two kernels, or write it as a graph: the compiler then makes a task of each");
-    return false;
+  if (plan_.mixed()) {
+    remove_unused_lets();
   }
-  core_.core_kind = cube ? CoreKind::Cube : CoreKind::Vec;
-  return true;
+  return SelectedKernel{std::move(core_), blocks_};
 }
 
 void Selector::copy_interface() {
   core_.kind = FunctionKind::Core;
   core_.automatic = true;
-  core_.name = kernel_.name + (core_.core_kind == CoreKind::Cube ? "_cube" : "_vec");
+  core_.core_kind = side_;
+  core_.name = kernel_.name + "_" + std::string(spelling(side_));
   core_.doc = kernel_.doc;
   core_.span = kernel_.span;
   core_.body = core_.add_region();
+  core_.rings = plan_.rings;
+  core_.ring_spans.assign(plan_.rings.size(), kernel_.span);
   region_ = core_.body;
   for (SymId dim : kernel_.dims) {
     core_.dims.push_back(exprs()[cloner_.expr_of(dim)].sym);
   }
-  for (const ir::Param& old : kernel_.params) {
-    ir::Param param = old;
-    if (old.is_tensor()) {
-      param.type = cloner_.type(old.type);
-      param.value = core_.add_value(param.type, old.name);
-      tensors_[old.value] = static_cast<uint32_t>(core_.tensors.size());
-      core_.tensors.push_back(param.value);
-      cloner_.map(old.value, param.value);
-    } else {
-      param.sym = exprs()[cloner_.expr_of(old.sym)].sym;
+  if (!plan_.mixed()) {
+    for (const ir::Param& old : kernel_.params) {
+      add_param(old, old.mode);
     }
-    core_.params.push_back(std::move(param));
+  } else {
+    // A half has the tensors that it touches, with the direction that it needs: what is written only comes last.
+    std::map<ValueId, std::pair<bool, bool>> touched;  // read, written
+    for_each_op(kernel_, [&](OpId id) {
+      const Op& op = kernel_.ops[id];
+      if (mine(id) && (op.kind == OpKind::Load || op.kind == OpKind::Store)) {
+        ValueId tensor = op.operands[0];
+        while (kernel_.values[tensor].def.valid()) {
+          tensor = kernel_.ops[kernel_.values[tensor].def].operands[0];
+        }
+        (op.kind == OpKind::Load ? touched[tensor].first : touched[tensor].second) = true;
+      }
+    });
+    for (const bool outputs : {false, true}) {
+      for (const ir::Param& old : kernel_.params) {
+        const auto [read, written] = old.is_tensor() ? touched[old.value] : std::pair(true, false);
+        if ((read || written) && outputs == (written && !read)) {
+          add_param(old, !written ? ir::ParamMode::In : read ? ir::ParamMode::InOut : ir::ParamMode::Out);
+        }
+      }
+    }
   }
   for (const ir::Constraint& constraint : kernel_.constraints) {
     core_.constraints.push_back({expr(constraint.condition), constraint.text, constraint.span});
   }
 }
 
+void Selector::add_param(const ir::Param& old, ir::ParamMode mode) {
+  ir::Param param = old;
+  param.mode = mode;
+  if (old.is_tensor()) {
+    param.type = cloner_.type(old.type);
+    param.value = core_.add_value(param.type, old.name);
+    tensors_[old.value] = static_cast<uint32_t>(core_.tensors.size());
+    core_.tensors.push_back(param.value);
+    cloner_.map(old.value, param.value);
+  } else {
+    param.sym = exprs()[cloner_.expr_of(old.sym)].sym;
+  }
+  core_.params.push_back(std::move(param));
+}
+
 bool Selector::region(ir::RegionId id) {
   const std::vector<OpId>& ops = kernel_.regions[id].ops;
-  return std::all_of(ops.begin(), ops.end(), [&](OpId op) { return statement(op); });
+  return std::all_of(ops.begin(), ops.end(), [&](OpId op) { return statement(op) && free_behind(op); });
 }
 
 bool Selector::statement(OpId id) {
   const Op& op = kernel_.ops[id];
+  if (!mine(id)) {
+    return true;
+  }
+  if (plan_.crossings.count(id) != 0) {
+    return cross(id);
+  }
   switch (op.kind) {
     case OpKind::Reshape: {
       Op view;
@@ -114,6 +135,8 @@ bool Selector::statement(OpId id) {
       return parallel(op);
     case OpKind::For:
       return for_loop(id);
+    case OpKind::If:
+      return branch(id);
     case OpKind::Let:
       if (region_ == core_.body) {  // outside the blocks: their number may depend on it, so it goes where it is used
         cloner_.map(op.syms[0], expr(op.exprs[0]));
@@ -154,21 +177,17 @@ void Selector::enter_loop(SymId counter, ExprId trip, const std::vector<Span>& s
   region_ = body;
 }
 
-namespace {
-
 // A name that no symbol of the core or the kernel has.
-std::string fresh_symbol(const ir::Function& core, const ir::Function& kernel, const std::string& base) {
+std::string Selector::fresh_symbol(const std::string& base) const {
   std::string name = base;
   auto taken = [&](const std::vector<Symbol>& symbols) {
     return std::any_of(symbols.begin(), symbols.end(), [&](const Symbol& s) { return s.name == name; });
   };
-  for (int i = 1; taken(core.symbols) || taken(kernel.symbols); ++i) {
+  for (int i = 1; taken(core_.symbols) || taken(kernel_.symbols); ++i) {
     name = base + std::to_string(i);
   }
   return name;
 }
-
-}  // namespace
 
 bool Selector::parallel(const Op& op) {
   const ir::RegionId outside = region_;
@@ -183,12 +202,12 @@ bool Selector::parallel(const Op& op) {
   blocks_ = blocks;
   const ExprId index = exprs().leaf(ExprOp::BlockIndex);
   const ExprId count = exprs().leaf(ExprOp::BlockCount);
-  const SymId counter = core_.add_symbol({fresh_symbol(core_, kernel_, "it"), SymKind::Loop, DType::I64});
+  const SymId counter = core_.add_symbol({fresh_symbol("it"), SymKind::Loop, DType::I64});
   enter_loop(counter, exprs().ceildiv(exprs().sub(blocks, index), count), op.spans);
   rotation_ = {exprs().symbol(counter), std::max<int64_t>(1, op.pipeline)};
   Op block;
   block.kind = OpKind::Let;
-  block.syms = {core_.add_symbol({fresh_symbol(core_, kernel_, "block"), SymKind::Let, DType::I64})};
+  block.syms = {core_.add_symbol({fresh_symbol("block"), SymKind::Let, DType::I64})};
   block.exprs = {exprs().add(index, exprs().mul(exprs().symbol(counter), count))};
   block.spans = op.spans;
   const ExprId b = exprs().symbol(block.syms[0]);
@@ -232,7 +251,7 @@ bool Selector::carry_in(const Op& loop, size_t i, ExprId first) {
   } else if (uses_.at(init).size() == 1) {
     ref = use(init);
   } else {
-    ref = new_buffer(describe(kernel_.type(init)), kernel_.values[arg].name, loop.spans);
+    ref = new_buffer(describe(init), kernel_.values[arg].name, loop.spans);
     copy(loop, ref, use(init));
   }
   tiles_[arg] = ref;
@@ -244,29 +263,68 @@ bool Selector::carry_in(const Op& loop, size_t i, ExprId first) {
   if (position == body.ops.end() || starts_.count(arg) != 0) {
     return true;
   }
-  bool read_later = false;
-  for (auto it = position + 1; it != body.ops.end(); ++it) {
-    const auto uses = uses_.find(arg);
-    std::function<bool(OpId)> mentions = [&](OpId id) {
-      const Op& op = kernel_.ops[id];
-      if (uses != uses_.end() && std::find(op.operands.begin(), op.operands.end(), arg) != op.operands.end()) {
-        return true;
-      }
-      return std::any_of(op.regions.begin(), op.regions.end(), [&](ir::RegionId r) {
-        return std::any_of(kernel_.regions[r].ops.begin(), kernel_.regions[r].ops.end(), mentions);
-      });
-    };
-    read_later = read_later || mentions(*it);
-  }
+  const bool read_later = used_after(loop.regions[0], def, arg);
   if (!read_later && directed_.count(yielded) == 0) {
     directed_[yielded] = ref;
   }
   return true;
 }
 
+bool Selector::mentions(OpId id, ValueId value) const {
+  const Op& op = kernel_.ops[id];
+  return std::find(op.operands.begin(), op.operands.end(), value) != op.operands.end() ||
+         std::any_of(op.regions.begin(), op.regions.end(), [&](ir::RegionId region) {
+           const auto& ops = kernel_.regions[region].ops;
+           return std::any_of(ops.begin(), ops.end(), [&](OpId inner) { return mentions(inner, value); });
+         });
+}
+
+// Does an op behind `position`, which stands in the region itself, use the value?
+bool Selector::used_after(ir::RegionId region, OpId position, ValueId value) const {
+  const auto& ops = kernel_.regions[region].ops;
+  const auto at = std::find(ops.begin(), ops.end(), position);
+  return at != ops.end() && std::any_of(at + 1, ops.end(), [&](OpId id) { return mentions(id, value); });
+}
+
+// At the end of the body what is carried goes to its place.
+bool Selector::carry_out(const Op& loop) {
+  const ir::Region& body = kernel_.regions[loop.regions[0]];
+  std::vector<Copy> copies;
+  for (size_t i = 0; i < loop.operands.size(); ++i) {
+    const ValueId yielded = kernel_.ops[body.ops.back()].operands[i];
+    if (!mine(yielded)) {
+      continue;
+    }
+    copies.push_back({tiles_.at(body.args[i]), use(yielded), yielded});
+  }
+  copy_together(loop, std::move(copies));
+  return true;
+}
+
+// Copies as if all at once: a tile that an earlier copy overwrites is saved first.
+void Selector::copy_together(const Op& origin, std::vector<Copy> copies) {
+  copies.erase(std::remove_if(copies.begin(), copies.end(),
+                              [](const Copy& c) { return c.from.buffer == c.to.buffer && c.from.slot == c.to.slot; }),
+               copies.end());
+  for (size_t i = 0; i < copies.size(); ++i) {
+    for (size_t j = i + 1; j < copies.size(); ++j) {
+      if (copies[j].from.buffer == copies[i].to.buffer) {
+        const TileRef saved = new_buffer(describe(copies[j].value), "saved", origin.spans);
+        copy(origin, saved, copies[j].from);
+        copies[j].from = saved;
+      }
+    }
+  }
+  for (const Copy& c : copies) {
+    copy(origin, c.to, c.from);
+  }
+}
+
 bool Selector::for_loop(OpId id) {
   const Op& loop = kernel_.ops[id];
-  const ir::Region& body = kernel_.regions[loop.regions[0]];
+  if (const auto stages = stages_of(loop)) {
+    return skewed_loop(loop, *stages);
+  }
   const ir::RegionId outside = region_;
   const Rotation outer = rotation_;
   const ExprId lo = expr(loop.exprs[0]);
@@ -276,12 +334,12 @@ bool Selector::for_loop(OpId id) {
   const bool plain = exprs().constant(lo) == 0 && exprs().constant(step) == 1;
   const bool counted = needs_counter(loop) && !plain;
   if (counted) {
-    symbol.name = fresh_symbol(core_, kernel_, symbol.name + "_i");
+    symbol.name = fresh_symbol(symbol.name + "_i");
   }
   const SymId counter = core_.add_symbol(symbol);
   const ExprId first = exprs().make(ExprOp::Eq, exprs().symbol(counter), exprs().integer(0));
   for (size_t i = 0; i < loop.operands.size(); ++i) {
-    if (!carry_in(loop, i, first)) {
+    if (mine(loop.operands[i]) && !carry_in(loop, i, first)) {
       return false;
     }
   }
@@ -300,13 +358,7 @@ bool Selector::for_loop(OpId id) {
   if (!region(loop.regions[0])) {
     return false;
   }
-  for (size_t i = 0; i < loop.operands.size(); ++i) {
-    const TileRef from = use(kernel_.ops[body.ops.back()].operands[i]);
-    const TileRef to = tiles_.at(body.args[i]);
-    if (from.buffer != to.buffer || from.slot != to.slot) {
-      copy(loop, to, from);
-    }
-  }
+  carry_out(loop);
   region_ = outside;
   rotation_ = outer;
   return true;
@@ -314,8 +366,12 @@ bool Selector::for_loop(OpId id) {
 
 // ---- building
 
-TileDesc Selector::describe(const ir::Type& type) const {
+TileDesc Selector::describe(ValueId value) const {
+  const ir::Type& type = kernel_.type(value);
   TileDesc tile{type.dtype, type.rows, type.cols, type.layout, type.space};
+  if (shared(value)) {
+    (plan_.axis == isa::Split::Rows ? tile.rows : tile.cols) /= 2;
+  }
   if (type.dtype == DType::Bool) {  // a mask: one bit a column
     tile.dtype = DType::U8;
     tile.cols = round_up((type.cols + 7) / 8, 32);
@@ -346,7 +402,7 @@ Selector::TileRef Selector::define(const Op& op, size_t result) {
   const auto directed = directed_.find(value);
   const TileRef ref = directed != directed_.end()
                           ? directed->second
-                          : new_buffer(describe(kernel_.type(value)), kernel_.values[value].name, op.spans);
+                          : new_buffer(describe(value), kernel_.values[value].name, op.spans);
   tiles_[value] = ref;
   return ref;
 }
@@ -372,24 +428,44 @@ isa::Operand Selector::scalar(ExprId value) const {
   return operand;
 }
 
-isa::Operand Selector::valid(const ir::Type& type) {
+isa::Operand Selector::valid(ValueId value) {
+  const ir::Type& type = kernel_.type(value);
+  const TileDesc tile = describe(value);
   isa::Operand operand;
   operand.kind = OperandKind::Valid;
-  const ExprId rows = expr(type.valid_rows);
-  const ExprId cols = expr(type.valid_cols);
-  if (exprs().constant(rows) != type.rows || exprs().constant(cols) != type.cols) {
+  ExprId rows = expr(type.valid_rows);
+  ExprId cols = expr(type.valid_cols);
+  auto share = [&](ExprId whole, int64_t extent, int64_t half) {
+    if (exprs().constant(whole) == extent) {
+      return exprs().integer(half);
+    }
+    const ExprId left = exprs().sub(whole, lane_start(extent));
+    return exprs().make(ExprOp::Max, exprs().integer(0), exprs().min(exprs().integer(half), left));
+  };
+  if (shared(value) && plan_.axis == isa::Split::Rows) {
+    rows = share(rows, type.rows, tile.rows);
+  } else if (shared(value)) {
+    cols = share(cols, type.cols, tile.cols);
+  }
+  if (exprs().constant(rows) != tile.rows || exprs().constant(cols) != tile.cols) {
     operand.a = rows;
     operand.b = cols;
   }
   return operand;
 }
 
-isa::Operand Selector::window(OperandKind kind, ValueId tensor, const std::vector<ExprId>& offsets) {
+isa::Operand Selector::window(OperandKind kind, ValueId tensor, const std::vector<ExprId>& offsets, ValueId tile) {
   isa::Operand operand;
   operand.kind = kind;
   operand.tensor = isa::TensorId(tensors_.at(tensor));
   for (ExprId offset : offsets) {
     operand.offsets.push_back(expr(offset));
+  }
+  if (shared(tile)) {
+    const bool rows = plan_.axis == isa::Split::Rows;
+    const ir::Type& type = kernel_.type(tile);
+    ExprId& offset = operand.offsets[operand.offsets.size() - (rows ? 2 : 1)];
+    offset = exprs().add(offset, lane_start(rows ? type.rows : type.cols));
   }
   return operand;
 }
@@ -432,7 +508,7 @@ void Selector::stop_rotating_private_buffers() {
     }
   });
   for (size_t i = 0; i < pipes.size(); ++i) {
-    if (pipes[i].size() < 2) {
+    if (pipes[i].size() < 2 && ring_buffers_.count(isa::BufferId(static_cast<uint32_t>(i))) == 0) {
       core_.buffers[i].slots = 1;
       core_.buffers[i].slot_stride = 0;
     }
@@ -446,8 +522,63 @@ void Selector::stop_rotating_private_buffers() {
   });
 }
 
-std::optional<SelectedKernel> select_kernel(const ir::Function& kernel, const Target& target, DiagnosticSink& sink) {
-  return Selector(kernel, target, sink).run();
+namespace {
+
+// The pair's own interface is the kernel's.
+ir::Function make_pair(const ir::Function& kernel, const SelectedKernel& cube, const SelectedKernel& vec, int64_t lanes) {
+  ir::Function pair;
+  pair.kind = FunctionKind::Pair;
+  pair.name = kernel.name + "_pair";
+  pair.doc = kernel.doc;
+  pair.span = kernel.span;
+  pair.body = pair.add_region();
+  pair.pair_cube = cube.core.name;
+  pair.pair_vec = vec.core.name;
+  pair.lanes = lanes;
+  Cloner cloner(kernel, pair);
+  for (SymId dim : kernel.dims) {
+    pair.dims.push_back(pair.exprs[cloner.expr_of(dim)].sym);
+  }
+  for (const ir::Param& old : kernel.params) {
+    ir::Param param = old;
+    if (old.is_tensor()) {
+      param.type = cloner.type(old.type);
+      param.value = pair.add_value(param.type, old.name);
+    } else {
+      param.sym = pair.exprs[cloner.expr_of(old.sym)].sym;
+    }
+    pair.params.push_back(std::move(param));
+  }
+  for (const ir::Constraint& constraint : kernel.constraints) {
+    pair.constraints.push_back({cloner.expr(constraint.condition), constraint.text, constraint.span});
+  }
+  return pair;
+}
+
+}  // namespace
+
+std::optional<SelectedKernel> select_kernel(const ir::Function& kernel, const Target& target, bool split_lanes,
+                                            DiagnosticSink& sink) {
+  const auto plan = plan_mixed(kernel, target, split_lanes, sink);
+  if (!plan) {
+    return std::nullopt;
+  }
+  auto first = Selector(kernel, *plan, plan->cube ? CoreKind::Cube : CoreKind::Vec, target, sink).run();
+  if (!first || !plan->mixed()) {
+    return first;
+  }
+  auto vec = Selector(kernel, *plan, CoreKind::Vec, target, sink).run();
+  if (!vec) {
+    return std::nullopt;
+  }
+  first->pair = make_pair(kernel, *first, *vec, plan->lanes);
+  first->vec = std::move(vec->core);
+  return first;
+}
+
+std::optional<Overflow> place_buffers(SelectedKernel& selected, const Target& target) {
+  const auto overflow = place_buffers(selected.core, target);
+  return overflow || !selected.vec ? overflow : place_buffers(*selected.vec, target);
 }
 
 namespace {
@@ -460,7 +591,8 @@ ExprId blocks_of_task(ir::Function& program, const Op& task, const SelectedKerne
   }
   const ExprId blocks =
       program.exprs.import(selected.core.exprs, selected.blocks, [&](SymId sym) { return dims.at(sym); });
-  return program.exprs.min(program.exprs.integer(target.cores(selected.core.core_kind)), blocks);
+  const int cores = selected.pair ? target.clusters() : target.cores(selected.core.core_kind);
+  return program.exprs.min(program.exprs.integer(cores), blocks);
 }
 
 }  // namespace
@@ -475,18 +607,24 @@ PassResult select_instructions(PassContext& context) {
       functions.push_back(std::move(function));
       continue;
     }
-    auto result = select_kernel(function, context.target, context.sink);
+    auto result = select_kernel(function, context.target, context.options.split_lanes, context.sink);
     if (!result) {
       return PassResult::Failed;
     }
     functions.push_back(result->core);
-    functions.back().constraints.clear();  // an entry checks them: they go to the program
+    if (result->pair) {
+      functions.push_back(*result->vec);
+      functions.push_back(*result->pair);
+    }
+    for (size_t i = 0; i < (result->pair ? 3u : 1u); ++i) {  // an entry checks them: they go to the program
+      functions[functions.size() - 1 - i].constraints.clear();
+    }
     selected.emplace(function.name, std::move(*result));
   }
   std::set<std::string> called;
   auto bind = [&](ir::Function& program, Op& task, const std::string kernel) {  // a copy: task.callee changes here
     const SelectedKernel& core = selected.at(kernel);
-    task.callee = core.core.name;
+    task.callee = core.entry().name;
     if (!task.blocks.valid()) {
       task.blocks = blocks_of_task(program, task, core, context.target);
     }
@@ -509,8 +647,8 @@ PassResult select_instructions(PassContext& context) {
   for (ir::Function& function : functions) {
     all.push_back(std::move(function));
     for (const auto& [kernel, core] : selected) {
-      if (core.core.name == all.back().name && called.count(kernel) == 0) {
-        ir::Function program = make_single_task_program(core.core, kernel);
+      if (core.entry().name == all.back().name && called.count(kernel) == 0) {
+        ir::Function program = make_single_task_program(core.entry(), kernel);
         bind(program, program.ops[program.body_region().ops.back()], kernel);
         all.push_back(std::move(program));
         break;

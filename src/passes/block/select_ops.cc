@@ -162,7 +162,7 @@ bool Selector::reduce(const Op& op) {
   if (op.axis == 0) {
     return emit(op, row->columns, {tile(OperandKind::TileOut, dst), tile(OperandKind::TileIn, source)});
   }
-  TileDesc folded = describe(kernel_.type(op.operands[0]));
+  TileDesc folded = describe(op.operands[0]);
   folded.cols = std::min(folded.cols, target_.vector_repeat_bytes / byte_size(folded.dtype));
   const TileRef scratch = new_buffer(folded, "tmp", op.spans);
   return emit(
@@ -209,15 +209,20 @@ bool Selector::select(const Op& op) {
 }
 
 bool Selector::load(const Op& op) {
-  const ir::Type& type = kernel_.type(op.results[0]);
-  return emit(
-      op, Opcode::TLoad,
-      {tile(OperandKind::TileOut, define(op)), window(OperandKind::GmIn, op.operands[0], op.exprs), valid(type)});
+  const ir::ValueId result = op.results[0];
+  return emit(op, Opcode::TLoad,
+              {tile(OperandKind::TileOut, define(op)), window(OperandKind::GmIn, op.operands[0], op.exprs, result),
+               valid(result)});
 }
 
 bool Selector::store(const Op& op) {
-  return emit(op, Opcode::TStore,
-              {window(OperandKind::GmOut, op.operands[0], op.exprs), tile(OperandKind::TileIn, use(op.operands[1]))});
+  const ir::ValueId stored = op.operands[1];
+  auto write = [&] {
+    return emit(op, Opcode::TStore,
+                {window(OperandKind::GmOut, op.operands[0], op.exprs, stored), tile(OperandKind::TileIn, use(stored))});
+  };
+  // What both lanes have one of them stores.
+  return side_ == CoreKind::Vec && plan_.lanes == 2 && !shared(stored) ? lane_zero(op.spans, write) : write();
 }
 
 bool Selector::matmul(const Op& op) {
@@ -279,7 +284,7 @@ bool Selector::fill(const Op& op) {
     }
     return unsupported(op, "an accumulator starts from zeros or from a broadcast row");
   }
-  return emit(op, Opcode::TExpands, {tile(OperandKind::TileOut, define(op)), scalar(expr(op.exprs[0])), valid(type)});
+  return emit(op, Opcode::TExpands, {tile(OperandKind::TileOut, define(op)), scalar(expr(op.exprs[0])), valid(op.results[0])});
 }
 
 bool Selector::broadcast(const Op& op) {
@@ -292,23 +297,22 @@ bool Selector::broadcast(const Op& op) {
   }
   const bool row = kernel_.type(op.operands[0]).rows == 1 && type.rows != 1;
   return emit(op, row ? Opcode::TColExpand : Opcode::TRowExpand,
-              {tile(OperandKind::TileOut, define(op)), tile(OperandKind::TileIn, source), valid(type)});
+              {tile(OperandKind::TileOut, define(op)), tile(OperandKind::TileIn, source), valid(op.results[0])});
 }
 
 bool Selector::convert(const Op& op) {
   const TileRef source = use(op.operands[0]);
   if (kernel_.type(op.results[0]).space == Space::Acc) {
-    // The store converts: the cast accumulator is the accumulator.
+    // What takes it out converts: the cast accumulator is the accumulator.
     const auto uses = uses_.find(op.results[0]);
-    const bool stored = uses != uses_.end() && std::all_of(uses->second.begin(), uses->second.end(), [&](ir::OpId use) {
-                          return kernel_.ops[use].kind == OpKind::Store;
+    const bool leaves = uses != uses_.end() && std::all_of(uses->second.begin(), uses->second.end(), [&](ir::OpId use) {
+                          return kernel_.ops[use].kind == OpKind::Store || kernel_.ops[use].kind == OpKind::Move;
                         });
-    if (!stored) {
-      return unsupported(op,
-                         "an accumulator is converted by the store that writes it; nothing else may use the result");
+    if (!leaves) {
+      return unsupported(op, "an accumulator is converted on its way out; nothing else may use the result");
     }
     if (op.round != isa::Round::Rint) {
-      return unsupported(op, "the store of an accumulator rounds to nearest even");
+      return unsupported(op, "on its way out of the accumulator a value is rounded to nearest even");
     }
     tiles_[op.results[0]] = source;
     return true;
@@ -332,7 +336,7 @@ bool Selector::extract(const Op& op) {
   col.a = expr(op.exprs[1]);
   return emit(op, Opcode::TExtract,
               {tile(OperandKind::TileOut, define(op)), tile(OperandKind::TileIn, source), row, col,
-               valid(kernel_.type(op.results[0]))});
+               valid(op.results[0])});
 }
 
 bool Selector::fill_pad(const Op& op) {

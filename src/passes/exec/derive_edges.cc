@@ -25,7 +25,7 @@ class EdgeBuilder {
         const ir::Function* core = module.find(op.callee);
         PTO_CHECK(core != nullptr, "every task calls a core of the module");
         tasks_.push_back(id);
-        accesses_.push_back(task_accesses(program, op, *core));
+        accesses_.push_back(task_accesses(module, op, *core));
       }
     }
   }

@@ -1,5 +1,5 @@
-// A core that no program calls is an entry itself: it gets a program of one task under its own name; the core is
-// renamed after its kind. The task runs on as many blocks as the target has cores of that kind.
+// A core or pair that no program calls is an entry itself: it gets a program of one task under its own name; the core
+// is renamed after its kind. The task runs on as many blocks as the target has cores of that kind, or clusters.
 #include <algorithm>
 #include <set>
 
@@ -51,8 +51,21 @@ ir::Function make_single_task_program(const ir::Function& core, const std::strin
   return program;
 }
 
+namespace {
+
+int64_t units(const ir::Function& callee, const Target& target) {
+  return callee.kind == FunctionKind::Pair ? target.clusters() : target.cores(callee.core_kind);
+}
+
+}  // namespace
+
 PassResult outline_tasks(PassContext& context) {
   std::set<std::string> called;
+  for (const ir::Function& function : context.module.functions) {
+    if (function.kind == FunctionKind::Pair) {
+      called.insert({function.pair_cube, function.pair_vec});
+    }
+  }
   for (ir::Function& function : context.module.functions) {
     if (function.kind != FunctionKind::Program) {
       continue;
@@ -65,14 +78,15 @@ PassResult outline_tasks(PassContext& context) {
       called.insert(op.callee);
       const ir::Function* core = context.module.find(op.callee);
       if (!op.blocks.valid() && core != nullptr) {
-        op.blocks = function.exprs.integer(context.target.cores(core->core_kind));
+        op.blocks = function.exprs.integer(units(*core, context.target));
       }
     }
   }
   bool changed = false;
   std::vector<ir::Function> functions;
   for (ir::Function& function : context.module.functions) {
-    const bool entry = function.kind == FunctionKind::Core && called.count(function.name) == 0;
+    const bool entry = (function.kind == FunctionKind::Core || function.kind == FunctionKind::Pair) &&
+                       called.count(function.name) == 0;
     functions.push_back(function);
     if (!entry) {
       continue;
@@ -80,9 +94,10 @@ PassResult outline_tasks(PassContext& context) {
     changed = true;
     ir::Function& core = functions.back();
     const std::string name = core.name;
-    core.name = unique_function_name(context.module, name + "_" + std::string(spelling(core.core_kind)));
+    const std::string kind(core.kind == FunctionKind::Pair ? "pair" : spelling(core.core_kind));
+    core.name = unique_function_name(context.module, name + "_" + kind);
     ir::Function program = make_single_task_program(core, name);
-    program.ops[program.body_region().ops.back()].blocks = program.exprs.integer(context.target.cores(core.core_kind));
+    program.ops[program.body_region().ops.back()].blocks = program.exprs.integer(units(core, context.target));
     functions.push_back(std::move(program));
   }
   context.module.functions = std::move(functions);

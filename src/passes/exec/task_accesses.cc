@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "pto/result.h"
 #include "src/passes/analysis/rewrite.h"
 
 namespace pto::passes {
@@ -37,19 +38,23 @@ std::optional<std::vector<std::pair<int64_t, int64_t>>> constant_window(const ir
   return ranges;
 }
 
-}  // namespace
-
-std::vector<TaskAccess> task_accesses(const ir::Function& program, const ir::Op& task, const ir::Function& core) {
-  (void)program;
-  std::vector<TaskAccess> accesses;
-  std::vector<ir::ValueId> params;
-  size_t next = 0;
-  for (const ir::Param& param : core.params) {
-    if (param.is_tensor()) {
-      accesses.push_back({task.operands[next++], false, false, false, {}});
-      params.push_back(param.value);
-    }
+void extend(TaskAccess& access, const std::optional<std::vector<std::pair<int64_t, int64_t>>>& window) {
+  if (!window) {
+    access.whole = true;
+    return;
   }
+  if (access.ranges.empty()) {
+    access.ranges = *window;
+    return;
+  }
+  for (size_t i = 0; i < access.ranges.size(); ++i) {
+    access.ranges[i].first = std::min(access.ranges[i].first, (*window)[i].first);
+    access.ranges[i].second = std::max(access.ranges[i].second, (*window)[i].second);
+  }
+}
+
+// Adds what one core does to the accesses of the parameters that have the same names.
+void collect(const ir::Function& core, const std::vector<std::string>& names, std::vector<TaskAccess>& accesses) {
   for_each_op(core, [&](ir::OpId id) {
     const ir::Op& op = core.ops[id];
     if (op.kind != OpKind::Inst) {
@@ -65,23 +70,37 @@ std::vector<TaskAccess> task_accesses(const ir::Function& program, const ir::Op&
         tensor = core.ops[core.values[tensor].def].operands[0];
         view = true;
       }
-      const auto at = std::find(params.begin(), params.end(), tensor);
-      TaskAccess& access = accesses[static_cast<size_t>(at - params.begin())];
+      const auto param = std::find_if(core.params.begin(), core.params.end(),
+                                      [&](const ir::Param& p) { return p.value == tensor; });
+      const auto at = std::find(names.begin(), names.end(), param->name);
+      TaskAccess& access = accesses[static_cast<size_t>(at - names.begin())];
       access.read = access.read || isa::reads(operand.kind);
       access.write = access.write || isa::writes(operand.kind);
-      const auto window = view ? std::nullopt : constant_window(core, op.inst, operand);
-      if (!window) {
-        access.whole = true;
-      } else if (access.ranges.empty()) {
-        access.ranges = *window;
-      } else {
-        for (size_t i = 0; i < access.ranges.size(); ++i) {
-          access.ranges[i].first = std::min(access.ranges[i].first, (*window)[i].first);
-          access.ranges[i].second = std::max(access.ranges[i].second, (*window)[i].second);
-        }
-      }
+      extend(access, view ? std::nullopt : constant_window(core, op.inst, operand));
     }
   });
+}
+
+}  // namespace
+
+std::vector<TaskAccess> task_accesses(const ir::Module& module, const ir::Op& task, const ir::Function& callee) {
+  std::vector<TaskAccess> accesses;
+  std::vector<std::string> names;
+  for (const ir::Param& param : callee.params) {
+    if (param.is_tensor()) {
+      accesses.push_back({task.operands[accesses.size()], false, false, false, {}});
+      names.push_back(param.name);
+    }
+  }
+  if (callee.kind != ir::FunctionKind::Pair) {
+    collect(callee, names, accesses);
+    return accesses;
+  }
+  for (const std::string& half : {callee.pair_cube, callee.pair_vec}) {
+    const ir::Function* core = module.find(half);
+    PTO_CHECK(core != nullptr, "a pair names cores of the module");
+    collect(*core, names, accesses);
+  }
   return accesses;
 }
 

@@ -17,8 +17,8 @@ struct TaskAccess {
   std::vector<std::pair<int64_t, int64_t>> ranges;  // one a dim, if not whole
 };
 
-// In the order of the core's tensor parameters.
-std::vector<TaskAccess> task_accesses(const ir::Function& program, const ir::Op& task, const ir::Function& core);
+// In the order of the callee's tensor parameters. The callee is a core or a pair.
+std::vector<TaskAccess> task_accesses(const ir::Module& module, const ir::Op& task, const ir::Function& callee);
 
 // Can the two touch the same element, one of them writing?
 bool conflict(const TaskAccess& a, const TaskAccess& b);

@@ -27,9 +27,9 @@ bool moves_data(const ir::Function& kernel, const Op& loop) {
 // nullopt: it fits. Selection errors are reported by the selection pass itself: then there is nothing to choose.
 std::optional<Overflow> try_depths(const ir::Function& kernel, const Target& target, bool& selected) {
   DiagnosticSink ignored;
-  auto core = select_kernel(kernel, target, ignored);
+  auto core = select_kernel(kernel, target, true, ignored);
   selected = core.has_value();
-  return core ? place_buffers(core->core, target) : std::nullopt;
+  return core ? place_buffers(*core, target) : std::nullopt;
 }
 
 }  // namespace

@@ -1,7 +1,8 @@
 // Gives every tile of a kernel a memory and a layout. What a matrix product needs decides: its operands stand in the
 // left and right memories, its sum in the accumulator, a bias row in the bias memory; everything else is vector memory.
 // Loads for the matrix core go to the L1 memory (`mat`) and are moved on from there. What is written in the program is
-// kept.
+// kept. Where vector work uses a sum, or a product a vector tile, a `move` right behind the tile's definition takes it to
+// the other core of the cluster; a tile that both kinds of core load is loaded by both.
 #include <algorithm>
 #include <set>
 
@@ -44,11 +45,16 @@ class SpaceInference {
   void place(ValueId value, Space space);
   bool in(ValueId value, Space space) const { return kernel_.type(value).space == space; }
   bool spread_accumulators();
-  bool place_rest(OpId id);
+  void place_rest(OpId id);
+  void load_twice();
   bool is_matrix_use(OpId use, ValueId value) const;
+  bool needs_accumulator(const Op& cast) const;
   ValueId move(ValueId value, Space space, std::vector<OpId>& before, const std::vector<Span>& spans);
+  ValueId to_mat(ValueId value, std::vector<OpId>& before, const std::vector<Span>& spans);
+  void cross(OpId id, ValueId value, std::vector<OpId>& behind);
+  std::vector<OpId> insert_crossings(OpId id);
   std::vector<OpId> insert_moves(OpId id);
-  bool mixed(const Op& op);
+  bool works_on(OpId use, ValueId value, CoreKind kind) const;
 
   PassContext& context_;
   ir::Function& kernel_;
@@ -71,10 +77,16 @@ void SpaceInference::place(ValueId value, Space space) {
   }
 }
 
-bool SpaceInference::mixed(const Op& op) {
-  context_.sink.report(DiagId::MixedKernel, op.span(), {kernel_.name})
-      .help("split it in two kernels, or write it as a graph: the compiler then makes a task of each");
-  return false;
+// A cast that the fixpipe does on the way out: its result only leaves the accumulator for global memory or for another
+// product.
+bool SpaceInference::needs_accumulator(const Op& cast) const {
+  const auto uses = uses_.find(cast.results[0]);
+  return cast.round == isa::Round::Rint && uses != uses_.end() &&
+         std::all_of(uses->second.begin(), uses->second.end(), [&](OpId use) {
+           const Op& op = kernel_.ops[use];
+           return op.kind == OpKind::Store || op.kind == OpKind::MatMul || op.kind == OpKind::MatMulBias ||
+                  op.kind == OpKind::Move;
+         });
 }
 
 // Sums of products, and whatever they are carried through. True if something new was placed.
@@ -94,17 +106,12 @@ bool SpaceInference::spread_accumulators() {
         accumulator(op.operands[2]);
       }
     }
-    if (op.kind == OpKind::Cast && in(op.operands[0], Space::Acc)) {
+    if (op.kind == OpKind::Cast && in(op.operands[0], Space::Acc) && needs_accumulator(op)) {
       accumulator(op.results[0]);
     }
-    if (op.kind == OpKind::For) {
-      const ir::Region& body = kernel_.regions[op.regions[0]];
-      for (size_t i = 0; i < op.operands.size(); ++i) {
-        const ValueId yielded = kernel_.ops[body.ops.back()].operands[i];
-        const ValueId chain[] = {op.operands[i], body.args[i], yielded, op.results[i]};
-        if (std::any_of(std::begin(chain), std::end(chain), [&](ValueId v) { return in(v, Space::Acc); })) {
-          std::for_each(std::begin(chain), std::end(chain), accumulator);
-        }
+    for (const std::vector<ValueId>& chain : joined_values(kernel_, op)) {
+      if (std::any_of(chain.begin(), chain.end(), [&](ValueId v) { return in(v, Space::Acc); })) {
+        std::for_each(chain.begin(), chain.end(), accumulator);
       }
     }
   });
@@ -124,7 +131,20 @@ bool SpaceInference::is_matrix_use(OpId use, ValueId value) const {
          to != Space::None;
 }
 
-bool SpaceInference::place_rest(OpId id) {
+// Does this use happen on that kind of core? Loops and branches pass a value on where it stands.
+bool SpaceInference::works_on(OpId use, ValueId value, CoreKind kind) const {
+  const Op& op = kernel_.ops[use];
+  if (op.kind == OpKind::For || op.kind == OpKind::If || op.kind == OpKind::Yield || op.kind == OpKind::Store) {
+    return false;
+  }
+  if (is_matrix_use(use, value)) {
+    return kind == CoreKind::Cube;
+  }
+  const Space to = op.results.empty() ? Space::None : kernel_.type(op.results[0]).space;
+  return context_.target.space(to).core == kind;
+}
+
+void SpaceInference::place_rest(OpId id) {
   const Op& op = kernel_.ops[id];
   for (ValueId result : op.results) {
     if (!kernel_.type(result).is_tile()) {
@@ -134,12 +154,9 @@ bool SpaceInference::place_rest(OpId id) {
     if (op.kind == OpKind::Load || op.kind == OpKind::FillPad) {
       const auto uses = uses_.find(result);
       if (uses != uses_.end()) {
-        const auto matrix = std::count_if(uses->second.begin(), uses->second.end(),
-                                          [&](OpId use) { return is_matrix_use(use, result); });
-        if (matrix != 0 && matrix != static_cast<std::ptrdiff_t>(uses->second.size())) {
-          return mixed(op);
-        }
-        space = matrix != 0 ? Space::Mat : Space::Vec;
+        const bool matrix = std::all_of(uses->second.begin(), uses->second.end(),
+                                        [&](OpId use) { return is_matrix_use(use, result); });
+        space = matrix ? Space::Mat : Space::Vec;
       }
     }
     place(result, space);
@@ -149,7 +166,36 @@ bool SpaceInference::place_rest(OpId id) {
       place(arg, Space::Vec);
     }
   }
-  return true;
+}
+
+// A load whose tile both kinds of core use becomes two: that costs a load, a ring would cost a store and a load.
+void SpaceInference::load_twice() {
+  rewrite_region(kernel_, kernel_.body, [&](OpId id) {
+    std::vector<OpId> ops = {id};
+    const Op op = kernel_.ops[id];
+    if (op.kind != OpKind::Load || !in(op.results[0], Space::None)) {
+      return ops;
+    }
+    const ValueId tile = op.results[0];
+    const auto found = uses_.find(tile);
+    const std::vector<OpId> uses = found == uses_.end() ? std::vector<OpId>{} : found->second;
+    const auto matrix = std::count_if(uses.begin(), uses.end(), [&](OpId use) { return is_matrix_use(use, tile); });
+    if (matrix == 0 || matrix == static_cast<std::ptrdiff_t>(uses.size())) {
+      return ops;
+    }
+    Op second = op;
+    second.results = {kernel_.add_value(kernel_.type(tile), kernel_.values[tile].name)};
+    const ValueId copy = second.results[0];
+    ops.push_back(make_op(kernel_, std::move(second)));
+    for (OpId use : uses) {
+      if (is_matrix_use(use, tile)) {
+        std::replace(kernel_.ops[use].operands.begin(), kernel_.ops[use].operands.end(), tile, copy);
+      }
+    }
+    changed_ = true;
+    return ops;
+  });
+  uses_ = uses_of(kernel_);
 }
 
 ValueId SpaceInference::move(ValueId value, Space space, std::vector<OpId>& before, const std::vector<Span>& spans) {
@@ -170,17 +216,66 @@ ValueId SpaceInference::move(ValueId value, Space space, std::vector<OpId>& befo
   return result;
 }
 
+// Where a product takes its operand from: the L1 memory.
+ValueId SpaceInference::to_mat(ValueId value, std::vector<OpId>& before, const std::vector<Span>& spans) {
+  return in(value, Space::Acc) ? move(value, Space::Mat, before, spans) : value;
+}
+
+// Sends a tile to the other core where that works on it, right behind its definition, and lets the uses there have it.
+void SpaceInference::cross(OpId id, ValueId value, std::vector<OpId>& behind) {
+  const ir::Type& type = kernel_.type(value);
+  const auto found = uses_.find(value);
+  if (!type.is_tile() || found == uses_.end() || (type.space != Space::Acc && type.space != Space::Vec)) {
+    return;
+  }
+  const CoreKind other = type.space == Space::Acc ? CoreKind::Vec : CoreKind::Cube;
+  const std::vector<OpId> uses = found->second;
+  if (std::none_of(uses.begin(), uses.end(), [&](OpId use) {
+        return works_on(use, value, other) && kernel_.ops[use].kind != OpKind::Move;
+      })) {
+    return;
+  }
+  const ValueId sent = move(value, other == CoreKind::Vec ? Space::Vec : Space::Mat, behind, kernel_.ops[id].spans);
+  for (OpId use : uses) {
+    if (works_on(use, value, other) && kernel_.ops[use].kind != OpKind::Move) {
+      std::replace(kernel_.ops[use].operands.begin(), kernel_.ops[use].operands.end(), value, sent);
+    }
+  }
+}
+
+std::vector<OpId> SpaceInference::insert_crossings(OpId id) {
+  std::vector<OpId> ops;
+  if (kernel_.ops[id].kind == OpKind::For) {
+    // What a loop carries is sent at the start of its body.
+    const ir::RegionId body = kernel_.ops[id].regions[0];
+    std::vector<OpId> first;
+    for (ValueId arg : std::vector<ValueId>(kernel_.regions[body].args)) {
+      cross(id, arg, first);
+    }
+    kernel_.regions[body].ops.insert(kernel_.regions[body].ops.begin(), first.begin(), first.end());
+  }
+  ops.push_back(id);
+  for (ValueId result : std::vector<ValueId>(kernel_.ops[id].results)) {
+    cross(id, result, ops);
+  }
+  return ops;
+}
+
 std::vector<OpId> SpaceInference::insert_moves(OpId id) {
   std::vector<OpId> ops;
   const Op op = kernel_.ops[id];
   if (op.kind == OpKind::MatMul || op.kind == OpKind::MatMulBias) {
-    const ValueId left = move(op.operands[0], Space::Left, ops, op.spans);
-    const ValueId right = move(op.operands[1], Space::Right, ops, op.spans);
-    kernel_.ops[id].operands[0] = left;
-    kernel_.ops[id].operands[1] = right;
+    auto operand = [&](size_t i, Space space) {
+      ValueId value = kernel_.ops[id].operands[i];
+      if (!in(value, space)) {
+        value = move(to_mat(value, ops, op.spans), space, ops, op.spans);
+      }
+      kernel_.ops[id].operands[i] = value;
+    };
+    operand(0, Space::Left);
+    operand(1, Space::Right);
     if (op.kind == OpKind::MatMulBias) {
-      const ValueId bias = move(op.operands[2], Space::Bias, ops, op.spans);
-      kernel_.ops[id].operands[2] = bias;
+      operand(2, Space::Bias);
     }
   } else if (op.kind == OpKind::Broadcast && in(op.results[0], Space::Acc)) {
     const ValueId bias = move(op.operands[0], Space::Bias, ops, op.spans);
@@ -193,11 +288,9 @@ std::vector<OpId> SpaceInference::insert_moves(OpId id) {
 bool SpaceInference::run() {
   while (spread_accumulators()) {
   }
-  bool ok = true;
-  for_each_op(kernel_, [&](OpId id) { ok = ok && place_rest(id); });
-  if (!ok) {
-    return false;
-  }
+  load_twice();
+  for_each_op(kernel_, [&](OpId id) { place_rest(id); });
+  rewrite_region(kernel_, kernel_.body, [&](OpId id) { return insert_crossings(id); });
   rewrite_region(kernel_, kernel_.body, [&](OpId id) { return insert_moves(id); });
   return true;
 }
