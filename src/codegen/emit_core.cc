@@ -23,6 +23,7 @@ class CoreEmitter {
     for (size_t i = 0; i < function.buffers.size(); ++i) {
       add_buffer(i);
     }
+    core_.rings = function.rings;
     region(function.body);
     return std::move(core_);
   }

@@ -77,18 +77,22 @@ class ProgramEmitter {
     program_.workspace_bytes = bytes;
   }
 
-  void task(ir::OpId id, const ir::Op& op) {
-    const auto core = cores_.find(op.callee);
-    const ir::Function* callee = module_.find(op.callee);
-    PTO_CHECK(core != cores_.end() && callee != nullptr, "a task calls something that is no core");
-    PTO_CHECK(op.blocks.valid() && op.task_dims.size() == callee->dims.size(), "a task has no blocks or dims");
-    object::Task task;
-    task.name = unit_.names.tasks.at(id.index());
-    task.core = core->second;
-    task.location = locations_.at(op.span());
+  struct Call {
+    uint32_t core = 0;
+    std::vector<object::Argument> args;
+    std::vector<ExprId> dims;
+  };
+
+  // What a core gets of a task's arguments: those of the callee's parameters and dims that have the same names. The
+  // callee is the core itself, or a pair.
+  Call call(const ir::Op& op, const ir::Function& callee, const std::string& name) {
+    const auto number = cores_.find(name);
+    const ir::Function* core = module_.find(name);
+    PTO_CHECK(number != cores_.end() && core != nullptr, "a task calls something that is no core");
+    std::map<std::string, object::Argument> arguments;
     size_t tensor = 0;
     size_t scalar = 0;
-    for (const ir::Param& param : callee->params) {
+    for (const ir::Param& param : callee.params) {
       object::Argument argument;
       argument.is_tensor = param.is_tensor();
       if (argument.is_tensor) {
@@ -96,11 +100,49 @@ class ProgramEmitter {
         PTO_CHECK(found != tensors_.end(), "a task's argument is no tensor of the program");
         argument.tensor = found->second;
       } else {
-        argument.scalar = unit_.expr(op.exprs.at(scalar++));
+        argument.scalar = op.exprs.at(scalar++);
       }
-      task.args.push_back(argument);
+      arguments[param.name] = argument;
     }
-    task.dims = unit_.list(op.task_dims);
+    Call result;
+    result.core = number->second;
+    for (const ir::Param& param : core->params) {
+      object::Argument argument = arguments.at(param.name);
+      argument.scalar = unit_.optional(argument.scalar);
+      result.args.push_back(argument);
+    }
+    for (SymId dim : core->dims) {
+      const std::string& wanted = core->symbols[dim.index()].name;
+      for (size_t i = 0; i < callee.dims.size(); ++i) {
+        if (callee.symbols[callee.dims[i].index()].name == wanted) {
+          result.dims.push_back(unit_.expr(op.task_dims[i]));
+        }
+      }
+    }
+    PTO_CHECK(result.dims.size() == core->dims.size(), "a pair lacks a dim of its core");
+    return result;
+  }
+
+  void task(ir::OpId id, const ir::Op& op) {
+    const ir::Function* callee = module_.find(op.callee);
+    PTO_CHECK(callee != nullptr, "a task calls something that is no core");
+    PTO_CHECK(op.blocks.valid() && op.task_dims.size() == callee->dims.size(), "a task has no blocks or dims");
+    object::Task task;
+    task.name = unit_.names.tasks.at(id.index());
+    task.location = locations_.at(op.span());
+    if (callee->kind == ir::FunctionKind::Pair) {
+      const Call cube = call(op, *callee, callee->pair_cube);
+      const Call vec = call(op, *callee, callee->pair_vec);
+      task.core = cube.core;
+      task.args = cube.args;
+      task.dims = cube.dims;
+      task.vec = object::TaskLanes{vec.core, vec.args, vec.dims, static_cast<uint32_t>(callee->lanes)};
+    } else {
+      Call one = call(op, *callee, callee->name);
+      task.core = one.core;
+      task.args = std::move(one.args);
+      task.dims = std::move(one.dims);
+    }
     task.blocks = unit_.expr(op.blocks);
     for (ir::OpId other : op.after) {
       const auto found = tasks_.find(other);

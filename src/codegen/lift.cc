@@ -1,5 +1,9 @@
 // Objects back to IR. Pools and symbols are taken over as they are, so every ExprId and SymId of the object stays
 // valid.
+#include <algorithm>
+#include <deque>
+#include <iterator>
+#include <map>
 #include <set>
 
 #include "pto/result.h"
@@ -78,6 +82,8 @@ class CoreLifter {
     function_.tensors = lift_signature(core_.exprs, core_.symbols, core_.dims, core_.params, function_);
     function_.buffers = core_.buffers;
     function_.buffer_spans.resize(core_.buffers.size());
+    function_.rings = core_.rings;
+    function_.ring_spans.resize(core_.rings.size());
     open_.push_back({function_.body, ir::OpId()});
     for (const object::View& view : core_.views) {
       add_view(view);
@@ -157,8 +163,130 @@ class CoreLifter {
   std::vector<Open> open_;
 };
 
+// The pairs that tasks run, each once. Objects have none of their own: a pair's parameters are those of its cores.
+class PairLifter {
+ public:
+  PairLifter(const ir::Module& cores, FunctionNames& names) : cores_(cores), names_(names) {}
+
+  const ir::Function& pair(const object::Task& task, const std::string& cube, const std::string& vec) {
+    for (const ir::Function& known : pairs_) {
+      if (known.pair_cube == cube && known.pair_vec == vec && known.lanes == static_cast<int64_t>(task.vec->lanes)) {
+        return known;
+      }
+    }
+    ir::Function pair;
+    pair.kind = ir::FunctionKind::Pair;
+    pair.name = names_.take(cube + "_pair");
+    pair.pair_cube = cube;
+    pair.pair_vec = vec;
+    pair.lanes = task.vec->lanes;
+    pair.body = pair.add_region();
+    std::map<std::string, ExprId> symbols;
+    std::vector<ir::Param> outputs;
+    for (const std::string& name : {cube, vec}) {
+      const ir::Function& core = *cores_.find(name);
+      for (SymId dim : core.dims) {
+        symbol(core, dim, pair, symbols);
+      }
+      for (const ir::Param& param : core.params) {
+        add(core, param, pair, symbols, outputs);
+      }
+    }
+    pair.params.insert(pair.params.end(), outputs.begin(), outputs.end());
+    for (ir::Param& param : pair.params) {
+      if (param.type.is_tensor()) {
+        param.value = pair.add_value(param.type, param.name);
+      }
+    }
+    pairs_.push_back(std::move(pair));
+    return pairs_.back();
+  }
+
+  std::deque<ir::Function>& pairs() { return pairs_; }
+
+ private:
+  static ExprId symbol(const ir::Function& core, SymId sym, ir::Function& pair, std::map<std::string, ExprId>& symbols) {
+    const Symbol& from = core.symbols[sym.index()];
+    const auto known = symbols.find(from.name);
+    if (known != symbols.end()) {
+      return known->second;
+    }
+    const SymId made = pair.add_symbol(from);
+    if (from.kind == SymKind::Dim) {
+      pair.dims.push_back(made);
+    }
+    return symbols[from.name] = pair.exprs.symbol(made);
+  }
+
+  static void add(const ir::Function& core, const ir::Param& param, ir::Function& pair,
+                  std::map<std::string, ExprId>& symbols, std::vector<ir::Param>& outputs) {
+    for (std::vector<ir::Param>* list : {&pair.params, &outputs}) {
+      const auto known = std::find_if(list->begin(), list->end(), [&](const ir::Param& p) { return p.name == param.name; });
+      if (known == list->end()) {
+        continue;
+      }
+      if (known->mode != param.mode) {
+        known->mode = ir::ParamMode::InOut;
+        if (list == &outputs) {
+          pair.params.push_back(*known);
+          outputs.erase(known);
+        }
+      }
+      return;
+    }
+    ir::Param made = param;
+    made.value = ir::ValueId();
+    if (param.is_tensor()) {
+      for (ExprId& dim : made.type.dims) {
+        dim = pair.exprs.import(core.exprs, dim, [&](SymId s) { return symbol(core, s, pair, symbols); });
+      }
+    } else {
+      made.sym = pair.exprs[symbol(core, param.sym, pair, symbols)].sym;
+    }
+    (made.mode == ir::ParamMode::Out ? outputs : pair.params).push_back(std::move(made));
+  }
+
+  const ir::Module& cores_;
+  FunctionNames& names_;
+  std::deque<ir::Function> pairs_;
+};
+
+// What a task of a pair gives to each of the pair's parameters and dims: what one of the two cores gets.
+void pair_arguments(const object::Task& task, const object::Object& object, const ir::Function& pair,
+                    const std::vector<ir::ValueId>& tensors, ir::Op& op) {
+  const object::Core* cores[] = {&object.cores.at(task.core), &object.cores.at(task.vec->core)};
+  const std::vector<object::Argument>* args[] = {&task.args, &task.vec->args};
+  const std::vector<ExprId>* dims[] = {&task.dims, &task.vec->dims};
+  for (const ir::Param& param : pair.params) {
+    for (size_t side = 0; side < 2; ++side) {
+      const auto& params = cores[side]->params;
+      const auto at = std::find_if(params.begin(), params.end(), [&](const object::Param& p) { return p.name == param.name; });
+      if (at != params.end()) {
+        const object::Argument& argument = (*args[side])[static_cast<size_t>(at - params.begin())];
+        if (argument.is_tensor) {
+          op.operands.push_back(tensors.at(argument.tensor));
+        } else {
+          op.exprs.push_back(argument.scalar);
+        }
+        break;
+      }
+    }
+  }
+  for (SymId dim : pair.dims) {
+    ExprId value;
+    for (size_t side = 0; side < 2 && !value.valid(); ++side) {
+      for (size_t i = 0; i < cores[side]->dims.size(); ++i) {
+        if (cores[side]->symbols[cores[side]->dims[i].index()].name == pair.symbols[dim.index()].name) {
+          value = (*dims[side])[i];
+        }
+      }
+    }
+    op.task_dims.push_back(value);
+  }
+}
+
 ir::Function lift_program(const object::Program& program, const object::Object& object, std::string name,
-                          const std::vector<std::string>& core_names) {
+                          const std::vector<std::string>& core_names, PairLifter& pairs) {
   ir::Function function;
   function.kind = ir::FunctionKind::Program;
   function.name = std::move(name);
@@ -182,15 +310,22 @@ ir::Function lift_program(const object::Program& program, const object::Object& 
     op.kind = ir::OpKind::Task;
     op.name = task.name;
     op.callee = core_names.at(task.core);
+    if (task.vec) {
+      const ir::Function& pair = pairs.pair(task, op.callee, core_names.at(task.vec->core));
+      op.callee = pair.name;
+      pair_arguments(task, object, pair, tensors, op);
+    }
     PTO_CHECK(task.args.size() == object.cores.at(task.core).params.size(), "a task has a wrong number of arguments");
-    for (const object::Argument& argument : task.args) {
+    for (const object::Argument& argument : task.vec ? std::vector<object::Argument>{} : task.args) {
       if (argument.is_tensor) {
         op.operands.push_back(tensors.at(argument.tensor));
       } else {
         op.exprs.push_back(argument.scalar);
       }
     }
-    op.task_dims = task.dims;
+    if (!task.vec) {
+      op.task_dims = task.dims;
+    }
     op.blocks = task.blocks;
     for (uint32_t other : task.after) {
       op.after.push_back(tasks.at(other));
@@ -211,9 +346,13 @@ ir::Module lift(const object::Object& object) {
     core_names.push_back(names.take(core.name));
     module.functions.push_back(CoreLifter(core).run(core_names.back()));
   }
+  std::vector<ir::Function> programs;
+  PairLifter pairs(module, names);
   for (const object::Program& program : object.programs) {
-    module.functions.push_back(lift_program(program, object, names.take(program.name), core_names));
+    programs.push_back(lift_program(program, object, names.take(program.name), core_names, pairs));
   }
+  std::move(pairs.pairs().begin(), pairs.pairs().end(), std::back_inserter(module.functions));
+  std::move(programs.begin(), programs.end(), std::back_inserter(module.functions));
   return module;
 }
 

@@ -23,6 +23,8 @@ ir::FunctionKind function_kind(ast::ItemKind kind) {
       return ir::FunctionKind::Kernel;
     case ast::ItemKind::Core:
       return ir::FunctionKind::Core;
+    case ast::ItemKind::Pair:
+      return ir::FunctionKind::Pair;
     default:
       return ir::FunctionKind::Program;
   }
@@ -78,6 +80,10 @@ class Compilation {
     for (const auto& lowering : lowerings) {
       lowering->body();
     }
+    for (const auto& lowering : lowerings) {
+      lowering->pair();
+    }
+    check_rings();
     check_recursion();
     check_defines();
     if (context_.sink.error_count() != errors) {
@@ -157,9 +163,8 @@ class Compilation {
   }
 
   void declare(const ast::File& file, const ast::Item& item) {
-    if (item.kind == ast::ItemKind::Pair) {
-      context_.sink.report(DiagId::NotSupported, item.span, {"`core pair`"});
-      return;
+    for (const ast::PairMember& member : item.members) {
+      context_.paired.insert(member.core.text);
     }
     const std::string& name = item.name.text;
     const bool value = item.kind == ast::ItemKind::Const || item.kind == ast::ItemKind::Inline;
@@ -183,6 +188,23 @@ class Compilation {
       info->function.kind = function_kind(item.kind);
       context_.function_names[name] = info.get();
       context_.functions.push_back(std::move(info));
+    }
+  }
+
+  // A core with rings runs as half of a pair only.
+  void check_rings() {
+    for (const auto& info : context_.functions) {
+      const ir::Function& function = info->function;
+      if (!function.rings.empty() && !context_.paired.contains(function.name)) {
+        context_.sink.report(DiagId::WrongPlace, function.ring_spans.front(), {"`ring`", "in a core that no `core pair` names"});
+      }
+      for (const auto& [name, span] : info->calls) {
+        const ir::Function& callee = context_.function_names.at(name)->function;
+        if (!callee.rings.empty()) {
+          context_.sink.report(DiagId::NotCallable, span, {name, "it is half of a pair: call the pair"})
+              .note(callee.span, "declared here");
+        }
+      }
     }
   }
 

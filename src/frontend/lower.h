@@ -6,8 +6,10 @@
 //   lower_elementwise.cc, lower_reduce.cc, lower_matmul.cc   operations of the Tensor and Tile levels
 //   lower_tile.cc       windows, loads and stores, placement
 //   lower_call.cc       calls of graphs and kernels, tasks
-//   lower_stmt.cc       statements and loops; lower_valid.cc: valid regions of loops, and their rules
+//   lower_stmt.cc       statements and loops; lower_branch.cc: branches, and variables without a value
+//   lower_valid.cc      valid regions of loops and branches, and their rules
 //   lower_core.cc       buffers and instructions
+//   lower_pair.cc       rings and pairs
 // Nothing here knows ANTLR.
 #pragma once
 
@@ -48,14 +50,16 @@ struct Val {
 };
 
 struct Binding {
-  enum class Kind : uint8_t { Scalar, Value, Buffer, Task, Poison };
+  // Empty: a variable that has no value yet.
+  enum class Kind : uint8_t { Scalar, Value, Empty, Buffer, Ring, Task, Poison };
   Kind kind = Kind::Scalar;
   bool is_var = false;
   int param = -1;      // place in function.params
   size_t depth = 0;    // number of the scope; a Parallel's body must not assign outside of it
   ExprId expr;         // Scalar
   ir::ValueId value;   // Value
-  uint32_t index = 0;  // Buffer; Task: its op
+  uint32_t index = 0;  // Buffer, Ring; Task: its op
+  ir::Type type;       // Empty: what may be assigned
   Span span;
 };
 
@@ -74,6 +78,8 @@ class Lower {
   bool signature();
   // The body. Errors are in the sink.
   void body();
+  // What a pair says of its cores, when their bodies are done.
+  void pair();
   // A constant expression outside of any function; reports.
   std::optional<int64_t> constant_item(ast::ExprRef ref, std::string_view what);
 
@@ -227,13 +233,27 @@ class Lower {
   void expression_statement(const ast::Stmt& stmt);
   void parallel_statement(const ast::Stmt& stmt);
   void for_statement(const ast::Stmt& stmt);
-  void if_statement(const ast::Stmt& stmt);
   bool range(const ast::Range& range, ir::Op& op, std::vector<std::pair<ast::Name, Binding>>& names);
   bool pipeline(const ast::Stmt& stmt, ir::Op& op);
   Val augmented(const ast::Stmt& stmt, const Val& old);
   void assigned_names(const ast::Block& block, std::set<std::string>& out) const;
+  bool enter(Span span);  // a nested statement; false: too deep, reported
+
+  // --- lower_branch.cc
+  struct Variable {
+    std::string name;
+    Binding* binding;
+  };
+  void empty_variable(const ast::Stmt& stmt);
+  void branch(const ast::Stmt& stmt, size_t number);
+  std::vector<Variable> assigned_variables(const std::set<std::string>& names);
+  void join_branches(ir::OpId id, uint32_t symbols, const std::vector<Variable>& variables,
+                     const std::vector<Binding>& before, const std::vector<Binding>& behind_then, const ast::Stmt& stmt);
 
   // --- lower_valid.cc
+  bool join_valid_of_branches(ir::OpId id, bool report);
+  void retype_joined(ir::ValueId result);
+  bool symbols_before(ExprId rows, ExprId cols, uint32_t count) const;
   void finish_carried(ir::OpId loop, const std::vector<std::string>& names, Span span);
   void retype(const ir::Op& op);
   void retype_region(ir::RegionId region);
@@ -251,6 +271,13 @@ class Lower {
   ExprId join(ExprId a, ExprId b, int64_t whole) const;
   void join_valid(ir::Type& result, const ir::Type& operand) const;
   std::string valid_text(const ir::Type& type) const;
+
+  // --- lower_pair.cc
+  void ring_statement(const ast::Stmt& stmt);
+  bool ring_operand(const ast::Expr& expr, isa::Operand& out);
+  FunctionInfo* pair_member(CoreKind kind);
+  bool pair_interface(FunctionInfo& core);
+  void pair_rings(const FunctionInfo& cube, const FunctionInfo& vec);
 
   // --- lower_core.cc
   void buf_statement(const ast::Stmt& stmt);
@@ -284,13 +311,20 @@ class Lower {
   bool body_started_ = false;  // a statement that is neither `buf` nor a view
   int eval_depth_ = 0;
   size_t expanded_ = 0;  // expressions evaluated inside inline helpers
-  size_t if_depth_ = 0;  // `else if` nests, though it is not written so
+  size_t nesting_ = 0;    // statements around this one; `else if` nests, though it is not written so
+  bool exhausted_ = false;  // a limit on expansion was reported
   Facts facts_;
   std::set<size_t> written_;  // parameters
   std::map<size_t, Span> written_spans_;
   std::set<uint32_t> written_buffers_;         // workspace values that a task wrote
   std::map<uint32_t, uint32_t> full_symbols_;  // a Full's or Broadcast's value: how many symbols there were before it
   std::map<uint32_t, ir::ValueId> carried_init_;  // a loop's argument: its first value
+  struct Branches {
+    ir::ValueId then;
+    ir::ValueId otherwise;
+    uint32_t symbols = 0;  // how many there were in front of the branch
+  };
+  std::map<uint32_t, Branches> branches_;  // a result of an If
   size_t errors_before_ = 0;
   std::map<std::string, ir::ParamMode> core_modes_;
   std::map<uint32_t, ir::Type> windows_;  // a Store's op: the type its window would load

@@ -10,7 +10,7 @@ const std::vector<std::string>& builtin_names() {
       "abs",     "exp",   "log",     "sqrt",    "rsqrt",     "recip",   "relu",        "tanh",       "sigmoid",
       "sum",     "max",   "min",     "mean",    "softmax",   "matmul",  "cast",        "reshape",    "select",
       "full",    "zeros", "load",    "store",   "row_max",   "row_sum", "row_min",     "col_sum",    "col_max",
-      "col_min", "move",  "extract", "fillpad", "broadcast", "ceildiv", "block_index", "block_count"};
+      "col_min", "move",  "extract", "fillpad", "broadcast", "ceildiv", "block_index", "block_count", "lane_index"};
   return kNames;
 }
 
@@ -28,6 +28,14 @@ Val Lower::scalar_builtin(const std::string& name, const ast::Expr& expr, bool& 
       return {};
     }
     return Val::scalar(fn().exprs.leaf(name == "block_index" ? ExprOp::BlockIndex : ExprOp::BlockCount));
+  }
+  if (name == "lane_index") {
+    found = true;
+    if (fn().kind != ir::FunctionKind::Core || fn().core_kind != CoreKind::Vec) {
+      const std::string place = fn().kind == ir::FunctionKind::Core ? "in a cube core" : level_word();
+      return fail(DiagId::WrongPlace, expr.span, {"`lane_index()`", place});
+    }
+    return check_arguments(expr, name, 0, {}) ? Val::scalar(fn().exprs.leaf(ExprOp::LaneIndex)) : Val{};
   }
   if (name == "ceildiv") {
     found = true;

@@ -414,6 +414,8 @@ bool Lower::operand(isa::OperandKind kind, const ast::Operand& given, isa::Opera
     return gm_operand(kind, expr, out);
   }
   switch (kind) {
+    case OperandKind::Ring:
+      return ring_operand(expr, out);
     case OperandKind::Scalar:
       out.a = scalar_value(given.value, scalar, "a scalar operand");
       return out.a.valid();

@@ -15,11 +15,11 @@ constexpr size_t kDeepestExpansion = 32;      // inline helpers in inline helper
 constexpr size_t kMostOps = size_t{1} << 18;  // of one function
 
 // Part of the language's design, but not of this compiler.
-constexpr std::array<std::string_view, 33> kNotYet = {
+constexpr std::array<std::string_view, 31> kNotYet = {
     "erf",       "sin",     "cos",      "floor", "ceil",    "round",      "prod",    "argmax",     "argmin",
     "layernorm", "rmsnorm", "concat",   "slice", "pad",     "gather",     "scatter", "take",       "iota",
     "sort",      "topk",    "cumsum",   "quant", "dequant", "print",      "assert",  "atomic_add", "transpose",
-    "pow",       "where",   "prefetch", "tpush", "tpop",    "row_argmax",
+    "pow",       "where",   "prefetch", "row_argmax",
 };
 
 ir::OpKind op_kind(ast::Operator op) {
@@ -120,6 +120,10 @@ Val Lower::eval(ast::ExprRef ref) {
   // What inline helpers expand to may double with each of them; the text itself is bounded.
   expanded_ += expanding_.empty() ? 0 : 1;
   if (deep || expanded_ > kMostOps || fn().ops.size() > kMostOps) {
+    if (exhausted_) {
+      return {};
+    }
+    exhausted_ = true;
     if (deep) {
       module_.sink.report(DiagId::NestingTooDeep, fn().span, {std::to_string(kDeepestEvaluation)});
     } else {
@@ -180,6 +184,13 @@ Val Lower::eval_name(const ast::Expr& expr) {
         }
         return Val::of(binding->value);
       }
+      case Binding::Kind::Empty:
+        error(DiagId::ReadBeforeWrite, expr.span, {expr.text})
+            .note(binding->span, "declared here, without a value")
+            .help("assign it before, on every way that leads here");
+        return {};
+      case Binding::Kind::Ring:
+        return fail(DiagId::WrongPlace, expr.span, {"ring `" + expr.text + "`", "in an expression"});
       case Binding::Kind::Buffer:
         return fail(DiagId::WrongPlace, expr.span, {"buffer `" + expr.text + "`", "in an expression"});
       case Binding::Kind::Task:
@@ -363,10 +374,6 @@ Val Lower::eval_call(const ast::Expr& expr) {
   if (!found && is_level(ir::Level::Tile)) {
     out = tile_builtin(name, expr, found);
   }
-  if (!found && is_level(ir::Level::Block) && name == "reshape") {
-    found = true;
-    out = reshape_op(expr);
-  }
   if (found) {
     return out;
   }
@@ -402,8 +409,20 @@ Val Lower::expand_inline(const std::string& name, const ModuleContext::Inline& h
   if (!check_arguments(call, name, item.names.size(), {})) {
     return {};
   }
+  if (!item.value.valid() && !is_level(ir::Level::Tile)) {
+    error(DiagId::WrongPlace, call.span, {"`" + name + "`, a helper with statements,", level_word()})
+        .note(item.name.span, "declared here");
+    return {};
+  }
   std::map<std::string, Binding> scope;
   for (size_t i = 0; i < item.names.size(); ++i) {
+    // A tensor of a kernel is a place: the helper may load it or store to it as the kernel may.
+    const Binding* place = is_level(ir::Level::Tile) ? lookup(word(call.args[i].value)) : nullptr;
+    if (place != nullptr && place->kind == Binding::Kind::Value && fn().type(place->value).is_tensor()) {
+      scope[item.names[i].text] = *place;
+      scope[item.names[i].text].span = item.names[i].span;
+      continue;
+    }
     const Val val = eval(call.args[i].value);
     if (val.is_error()) {
       return {};
@@ -427,7 +446,18 @@ Val Lower::expand_inline(const std::string& name, const ModuleContext::Inline& h
   file_ = helper.file;
   expansions_.push_back(call.span);
   expanding_.push_back(name);
-  Val out = eval(item.value);
+  // Names of the caller's loops are out of sight, so none of them has to be kept from assignment.
+  const size_t outer_depth = parallel_depth_;
+  parallel_depth_ = 0;
+  Val out{Val::Kind::Tuple, {}, {}, {}};
+  if (item.value.valid()) {
+    out = eval(item.value);
+  } else {
+    push_scope();
+    block(item.body);
+    pop_scope();
+  }
+  parallel_depth_ = outer_depth;
   expanding_.pop_back();
   expansions_.pop_back();
   file_ = outer_file;

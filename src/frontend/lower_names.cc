@@ -134,8 +134,9 @@ std::string Lower::level_word() const {
     case ir::FunctionKind::Kernel:
       return "in a kernel";
     case ir::FunctionKind::Core:
-    case ir::FunctionKind::Pair:
       return "in a core";
+    case ir::FunctionKind::Pair:
+      return "in a pair";
     case ir::FunctionKind::Program:
       break;
   }

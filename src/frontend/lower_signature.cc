@@ -18,9 +18,6 @@ bool Lower::signature() {
   fn().doc = item.doc;
   fn().span = item.name.span;
   fn().automatic = item.automatic;
-  if (item.ring.valid()) {
-    unsupported(item.ring, "`ring`");
-  }
   if (item.kind == ast::ItemKind::Core) {
     if (item.core_kind.text == "cube") {
       fn().core_kind = CoreKind::Cube;
@@ -307,8 +304,12 @@ void Lower::learn(ExprId condition) {
   }
 }
 
-// Every dynamic dim must be a whole dim of some tensor: that is where a run reads its value.
+// Every dynamic dim must be a whole dim of some tensor: that is where a run reads its value. A core of a pair gets it from
+// there.
 void Lower::check_dims_bound() {
+  if (fn().kind == ir::FunctionKind::Core && module_.paired.contains(fn().name)) {
+    return;
+  }
   for (const SymId sym : fn().dims) {
     const ExprId wanted = fn().exprs.symbol(sym);
     const bool found = std::any_of(fn().params.begin(), fn().params.end(), [&](const ir::Param& param) {

@@ -7,7 +7,7 @@ namespace pto::frontend {
 namespace {
 
 constexpr int64_t kDeepestPipeline = 64;
-constexpr size_t kDeepestIf = 256;
+constexpr size_t kDeepestStatement = 250;  // regions in regions
 
 }  // namespace
 
@@ -18,6 +18,9 @@ void Lower::body() {
   const size_t errors = module_.sink.error_count();
   fn().body = fn().add_region();
   region_ = fn().body;
+  if (fn().kind == ir::FunctionKind::Pair) {
+    return;
+  }
   if (is_level(ir::Level::Block)) {
     for (const ir::Param& param : fn().params) {
       if (param.is_tensor()) {
@@ -28,7 +31,8 @@ void Lower::body() {
   push_scope();
   block(info_.item->body);
   pop_scope();
-  if (module_.sink.error_count() == errors) {
+  info_.body_ok = module_.sink.error_count() == errors;
+  if (info_.body_ok) {
     check_outputs();
     if (is_level(ir::Level::Tile)) {
       check_valid();
@@ -55,7 +59,8 @@ void Lower::block(const ast::Block& block) {
 }
 
 void Lower::statement(const ast::Stmt& stmt) {
-  const bool view = stmt.kind == ast::StmtKind::Let || stmt.kind == ast::StmtKind::Buf;
+  const bool view = stmt.kind == ast::StmtKind::Let || stmt.kind == ast::StmtKind::Buf ||
+                    stmt.kind == ast::StmtKind::Ring;
   const bool tile = is_level(ir::Level::Tile);
   const bool core = is_level(ir::Level::Block);
   const bool program = is_level(ir::Level::Exec);
@@ -85,8 +90,8 @@ void Lower::statement(const ast::Stmt& stmt) {
       unsupported(stmt.span, "`while`");
       break;
     case ast::StmtKind::If:
-      if (core) {
-        if_statement(stmt);
+      if (tile || core) {
+        branch(stmt, 0);
       } else {
         unsupported(stmt.span, "`if` " + level_word());
       }
@@ -96,6 +101,9 @@ void Lower::statement(const ast::Stmt& stmt) {
       break;
     case ast::StmtKind::Buf:
       core ? buf_statement(stmt) : misplaced("`buf`");
+      break;
+    case ast::StmtKind::Ring:
+      core ? ring_statement(stmt) : misplaced("`ring`");
       break;
     case ast::StmtKind::Buffer:
       program ? buffer_statement(stmt) : misplaced("`buffer`");
@@ -153,6 +161,9 @@ void Lower::bind_value(const ast::Name& name, const Val& val, const ast::Stmt& s
 }
 
 void Lower::let_statement(const ast::Stmt& stmt) {
+  if (!stmt.value.valid()) {
+    return empty_variable(stmt);
+  }
   if (!stmt.types.empty()) {
     unsupported(stmt.types[0].span, "a type on `let` or `var`");
   }
@@ -257,15 +268,20 @@ void Lower::assign_statement(const ast::Stmt& stmt) {
         .note(binding->span, "declared here");
     return;
   }
+  const bool empty = binding->kind == Binding::Kind::Empty;
+  if (empty && stmt.op != ast::Operator::None) {
+    eval(stmt.target);  // says that it has no value
+    return;
+  }
   const Val val = stmt.op == ast::Operator::None ? eval(stmt.value) : augmented(stmt, Val::of(binding->value));
   if (val.is_error()) {
     return;
   }
+  const ir::Type before = empty ? binding->type : fn().type(binding->value);
   if (!val.is_value()) {
-    error(DiagId::WrongType, at(stmt.value).span, {"this assignment", text(fn().type(binding->value)), text(val)});
+    error(DiagId::WrongType, at(stmt.value).span, {"this assignment", text(before), text(val)});
     return;
   }
-  const ir::Type before = fn().type(binding->value);
   const ir::Type after = fn().type(val.value);
   if (before.dtype != after.dtype || before.rows != after.rows || before.cols != after.cols ||
       (before.is_tensor() && before.dims != after.dims)) {
@@ -276,6 +292,7 @@ void Lower::assign_statement(const ast::Stmt& stmt) {
   if (fn().values[val.value].name.empty()) {
     fn().values[val.value].name = target.text;
   }
+  binding->kind = Binding::Kind::Value;
   binding->value = val.value;
 }
 
@@ -389,19 +406,25 @@ void Lower::parallel_statement(const ast::Stmt& stmt) {
   std::vector<std::pair<ast::Name, Binding>> names;
   bool ok = true;
   if (!stmt.split.empty()) {
-    unsupported(stmt.split.span, "`split`");
+    op.split = isa::split_from_spelling(stmt.split.text);
+    if (!op.split) {
+      error(DiagId::UnknownValue, stmt.split.span, {stmt.split.text, "way to split", "`rows`, `cols` and `none`"});
+    }
   }
   if (stmt.ranges.size() > 2) {
     error(DiagId::ArgumentCount, stmt.span, {"parallel", "one or two ranges", std::to_string(stmt.ranges.size())});
     ok = false;
   }
   if (in_parallel_ || region_ != fn().body) {
-    error(DiagId::WrongPlace, stmt.span, {"`parallel`", "inside another loop"});
+    error(DiagId::WrongPlace, stmt.span, {"`parallel`", "inside another statement"});
   }
   for (const ast::Range& each : stmt.ranges) {
     ok = range(each, op, names) && ok;
   }
   ok = pipeline(stmt, op) && ok;
+  if (!enter(stmt.span)) {
+    return;
+  }
   const ir::RegionId body = fn().add_region();
   op.regions = {body};
   const ir::RegionId outer = region_;
@@ -424,6 +447,16 @@ void Lower::parallel_statement(const ast::Stmt& stmt) {
   region_ = outer;
   in_parallel_ = outer_parallel;
   parallel_depth_ = outer_depth;
+  --nesting_;
+}
+
+bool Lower::enter(Span span) {
+  if (nesting_ >= kDeepestStatement) {
+    error(DiagId::NestingTooDeep, span, {std::to_string(kDeepestStatement)});
+    return false;
+  }
+  ++nesting_;
+  return true;
 }
 
 // Names that a block assigns and does not declare.
@@ -462,16 +495,19 @@ void Lower::for_statement(const ast::Stmt& stmt) {
   // Variables of outer scopes that the body assigns, in the order of their declaration in the text.
   std::set<std::string> assigned;
   assigned_names(stmt.blocks[0], assigned);
+  assigned.erase(stmt.ranges[0].name.text);
   std::vector<std::pair<std::string, Binding*>> carried;
-  for (const std::string& name : assigned) {
-    Binding* binding = lookup(name);
-    if (name != stmt.ranges[0].name.text && binding != nullptr && binding->is_var &&
-        binding->kind == Binding::Kind::Value && (!in_parallel_ || binding->depth > parallel_depth_)) {
-      carried.emplace_back(name, binding);
+  std::vector<std::pair<Binding*, Binding>> empty;  // stay so: the loop may not run
+  for (const Variable& variable : assigned_variables(assigned)) {
+    if (variable.binding->kind == Binding::Kind::Value) {
+      carried.emplace_back(variable.name, variable.binding);
+    } else {
+      empty.emplace_back(variable.binding, *variable.binding);
     }
   }
-  std::sort(carried.begin(), carried.end(),
-            [](const auto& a, const auto& b) { return a.second->span.begin < b.second->span.begin; });
+  if (!enter(stmt.span)) {
+    return;
+  }
   const ir::RegionId body = fn().add_region();
   op.regions = {body};
   std::vector<std::string> carried_names;
@@ -510,45 +546,13 @@ void Lower::for_statement(const ast::Stmt& stmt) {
     finish_carried(loop, carried_names, stmt.span);
   }
   region_ = outer;
+  --nesting_;
   for (size_t i = 0; i < carried.size(); ++i) {
     carried[i].second->value = results[i];
   }
-}
-
-void Lower::if_statement(const ast::Stmt& stmt) {
-  const ir::RegionId outer = region_;
-  const size_t outer_depth = if_depth_;
-  if (if_depth_ + stmt.conditions.size() > kDeepestIf) {
-    error(DiagId::NestingTooDeep, stmt.span, {std::to_string(kDeepestIf)});
-    return;
+  for (const auto& [binding, before] : empty) {
+    *binding = before;
   }
-  for (size_t i = 0; i < stmt.blocks.size(); ++i) {
-    ++if_depth_;
-    if (i >= stmt.conditions.size()) {
-      push_scope();
-      block(stmt.blocks[i]);
-      pop_scope();
-      break;
-    }
-    ir::Op op;
-    op.kind = ir::OpKind::If;
-    op.spans = spans(stmt.span);
-    const ExprId condition = index(stmt.conditions[i], "a condition");
-    op.exprs = {condition};
-    const ir::RegionId then = fn().add_region();
-    const ir::RegionId otherwise = fn().add_region();
-    op.regions = {then, otherwise};
-    if (condition.valid()) {
-      fn().add_op(region_, std::move(op));
-    }
-    region_ = then;
-    push_scope();
-    block(stmt.blocks[i]);
-    pop_scope();
-    region_ = otherwise;
-  }
-  if_depth_ = outer_depth;
-  region_ = outer;
 }
 
 }  // namespace pto::frontend

@@ -79,6 +79,12 @@ void Lower::retype(const ir::Op& op) {
   for (const ir::RegionId region : op.regions) {
     retype_region(region);
   }
+  if (op.kind == ir::OpKind::If) {
+    for (const ir::ValueId result : op.results) {
+      retype_joined(result);
+    }
+    return;
+  }
   if (op.results.size() != 1 || op.kind == ir::OpKind::For || !fn().type(op.results[0]).is_tile()) {
     return;
   }
@@ -106,6 +112,25 @@ void Lower::retype(const ir::Op& op) {
   fn().values[op.results[0]].type = type;
 }
 
+// A branch's result is valid as the values that it joins, in the words of the one that needs no name of its branch.
+void Lower::retype_joined(ir::ValueId result) {
+  const Branches& joined = branches_.at(result.index());
+  for (const ir::ValueId value : {joined.otherwise, joined.then}) {
+    const ir::Type& type = fn().type(value);
+    if (symbols_before(type.valid_rows, type.valid_cols, joined.symbols)) {
+      fn().values[result].type.valid_rows = type.valid_rows;
+      fn().values[result].type.valid_cols = type.valid_cols;
+    }
+  }
+}
+
+bool Lower::symbols_before(ExprId rows, ExprId cols, uint32_t count) const {
+  std::vector<SymId> symbols;
+  fn().exprs.collect_symbols(rows, symbols);
+  fn().exprs.collect_symbols(cols, symbols);
+  return std::all_of(symbols.begin(), symbols.end(), [&](SymId sym) { return sym.index() < count; });
+}
+
 void Lower::retype_region(ir::RegionId region) {
   const std::vector<ir::OpId> ops = fn().regions[region].ops;
   for (const ir::OpId op : ops) {
@@ -128,6 +153,12 @@ bool Lower::narrow(ir::ValueId value, ExprId rows, ExprId cols) {
     if (!narrow(init->second, rows, cols)) {
       return false;
     }
+  } else if (const auto joined = branches_.find(value.index()); joined != branches_.end()) {
+    const Branches both = joined->second;
+    if (!symbols_before(rows, cols, both.symbols) || !narrow(both.then, rows, cols) ||
+        !narrow(both.otherwise, rows, cols)) {
+      return false;
+    }
   } else {
     const auto before = full_symbols_.find(value.index());
     if (before == full_symbols_.end()) {
@@ -140,11 +171,8 @@ bool Lower::narrow(ir::ValueId value, ExprId rows, ExprId cols) {
         return false;
       }
     }
-    std::vector<SymId> symbols;
-    fn().exprs.collect_symbols(rows, symbols);
-    fn().exprs.collect_symbols(cols, symbols);
     // A symbol that both know by now was in scope for the fill if it existed then.
-    if (std::any_of(symbols.begin(), symbols.end(), [&](SymId sym) { return sym.index() >= before->second; })) {
+    if (!symbols_before(rows, cols, before->second)) {
       return false;
     }
   }
@@ -195,6 +223,41 @@ void Lower::finish_carried(ir::OpId loop, const std::vector<std::string>& names,
   }
 }
 
+// Values that two branches yield are valid alike. True if a type was narrowed.
+bool Lower::join_valid_of_branches(ir::OpId id, bool report) {
+  bool changed = false;
+  for (const ir::ValueId result : std::vector<ir::ValueId>(fn().ops[id].results)) {
+    const Branches both = branches_.at(result.index());
+    const ir::Type then = fn().type(both.then);
+    const ir::Type otherwise = fn().type(both.otherwise);
+    const ExprId rows = join(then.valid_rows, otherwise.valid_rows, then.rows);
+    const ExprId cols = join(then.valid_cols, otherwise.valid_cols, then.cols);
+    const bool same = same_valid(then.valid_rows, otherwise.valid_rows, then.rows) &&
+                      same_valid(then.valid_cols, otherwise.valid_cols, then.cols);
+    if (!report && !same && symbols_before(rows, cols, both.symbols)) {
+      for (const ir::ValueId value : {both.then, both.otherwise}) {
+        const ir::Type& type = fn().type(value);
+        const bool differs = type.valid_rows != rows || type.valid_cols != cols;
+        changed = (differs && narrow(value, rows, cols)) || changed;
+      }
+    }
+    retype_joined(result);
+    if (!report) {
+      continue;
+    }
+    const std::string& name = fn().values[result].name;
+    if (!same) {
+      error(DiagId::BranchMismatch, fn().ops[id].span(), {name, "`" + text(then) + "`", "`" + text(otherwise) + "`"})
+          .help("`fillpad` makes the whole tile valid; or load both with the same window");
+    } else if (!symbols_before(fn().type(result).valid_rows, fn().type(result).valid_cols, both.symbols)) {
+      error(DiagId::ValidMismatch, fn().ops[id].span(),
+            {"`" + name + "`", "its valid region " + valid_text(then) + " needs a name of its branch"})
+          .help("declare the name in front of the `if`");
+    }
+  }
+  return changed;
+}
+
 void Lower::check_valid() {
   for (int round = 0; round < kMostRounds; ++round) {
     bool changed = false;
@@ -218,6 +281,9 @@ bool Lower::check_valid_op(ir::OpId id, bool report) {
   }
   if (op.kind == ir::OpKind::Store) {
     return check_store(id, report);
+  }
+  if (op.kind == ir::OpKind::If) {
+    return join_valid_of_branches(id, report);
   }
   const bool elementwise = ir::op_info(op.kind).shape == ir::OpShape::Binary || op.kind == ir::OpKind::Compare ||
                            op.kind == ir::OpKind::Select;

@@ -17,6 +17,7 @@ struct FunctionInfo {
   const ast::Item* item = nullptr;
   ir::Function function;
   bool ok = true;  // its signature can be used
+  bool body_ok = true;
   // For each parameter as declared (parameters, then results): its place in function.params.
   std::vector<size_t> order;
   std::map<std::string, ExprId> dims;               // what a dim's name stands for: its symbol or its value
@@ -46,6 +47,7 @@ struct ModuleContext {
   };
   std::map<std::string, Inline> inlines;
   std::map<std::string, Span> declared;  // every item's name
+  std::set<std::string> paired;           // cores that a pair names
   std::set<std::string> used_defines;
   static constexpr int kDeepestConstant = 256;  // constants in constants
   int constant_depth = 0;

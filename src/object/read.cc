@@ -229,6 +229,18 @@ class Decoder {
     return out;
   }
 
+  isa::Ring decode(const wire::Ring& in) {
+    isa::Ring out;
+    out.name = text(in.name(), kLongestName);
+    out.direction = lookup(kRingDirections, in.direction(), "direction of a ring");
+    out.dtype = dtype(in.dtype());
+    out.rows = in.rows();
+    out.cols = in.cols();
+    out.slots = in.slots();
+    out.split = lookup(kSplits, in.split(), "split of a ring");
+    return out;
+  }
+
   isa::Operand decode(const wire::Operand& in, isa::OperandKind kind) {
     isa::Operand out;
     out.kind = kind;
@@ -243,6 +255,9 @@ class Decoder {
       return out;
     }
     switch (kind) {
+      case isa::OperandKind::Ring:
+        out.ring = isa::RingId(in.ring());
+        return out;
       case isa::OperandKind::Valid:
         out.b = ExprId(in.b());
         [[fallthrough]];
@@ -322,7 +337,18 @@ class Decoder {
           {text(view.name(), kLongestName), isa::TensorId(view.base()), ids<ExprId>(view.dims(), kHighestRank)});
     });
     each(in.buffers(), kMostSymbols, [&](const wire::Buffer& buffer) { out.buffers.push_back(decode(buffer)); });
+    each(in.rings(), isa::kMaxRings, [&](const wire::Ring& ring) { out.rings.push_back(decode(ring)); });
     each(in.code(), kMostStmts, [&](const wire::Stmt& stmt) { out.code.push_back(decode(stmt)); });
+    return out;
+  }
+
+  std::vector<Argument> arguments(const flatbuffers::Vector<flatbuffers::Offset<wire::Argument>>* in) {
+    std::vector<Argument> out;
+    each(in, kMostSymbols, [&](const wire::Argument& argument) {
+      // The half that isn't used is ignored, so that equal arguments are equal.
+      out.push_back(argument.is_tensor() ? Argument{true, argument.tensor(), ExprId()}
+                                         : Argument{false, 0, ExprId(argument.scalar())});
+    });
     return out;
   }
 
@@ -330,11 +356,15 @@ class Decoder {
     Task out;
     out.name = text(in.name(), kLongestName);
     out.core = in.core();
-    each(in.args(), kMostSymbols, [&](const wire::Argument& argument) {
-      // The half that isn't used is ignored, so that equal arguments are equal.
-      out.args.push_back(argument.is_tensor() ? Argument{true, argument.tensor(), ExprId()}
-                                              : Argument{false, 0, ExprId(argument.scalar())});
-    });
+    out.args = arguments(in.args());
+    if (in.vec() != nullptr) {
+      TaskLanes lanes;
+      lanes.core = in.vec()->core();
+      lanes.args = arguments(in.vec()->args());
+      lanes.dims = ids<ExprId>(in.vec()->dims(), kMostSymbols);
+      lanes.lanes = in.vec()->lanes();
+      out.vec = std::move(lanes);
+    }
     out.dims = ids<ExprId>(in.dims(), kMostSymbols);
     out.blocks = ExprId(in.blocks());
     out.after = ids<uint32_t>(in.after(), kMostSymbols);

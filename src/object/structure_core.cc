@@ -12,10 +12,13 @@
 //      values that the attribute has, and `all` is a pipe only for a barrier.
 //   5. Slots, offsets, indices, events and valid regions are integers; a scalar is of the kind of the tile it goes
 //      with.
-//   6. Tensors that are only read are not stored to, those that are only written are not loaded from.
+//   6. Rings have distinct names, and a known direction, type and split; rings are used by cores of pairs only, and
+//      lane_index() by vector cores (structure_program.cc: both cores of a pair declare them alike).
+//   7. Tensors that are only read are not stored to, those that are only written are not loaded from.
 // Not checked here: element types, layouts, memories, shapes (isa::check_instruction, isa::check_buffer); that a view
 // has as many elements as its base, and that steps that are no constants are positive (only known in a run).
 #include <algorithm>
+#include <set>
 
 #include "src/object/limits.h"
 #include "src/object/structure.h"
@@ -44,6 +47,7 @@ class CoreChecker {
     check_params(unit_, core_.params, false, exprs, problems_);
     check_views();
     check_buffers();
+    check_rings();
     if (problems_.none()) {
       tensors_ = core_.tensor_infos();
       find_modes();
@@ -182,6 +186,34 @@ class CoreChecker {
     }
   }
 
+  void check_rings() {
+    std::set<std::string> names;
+    if (core_.rings.size() > isa::kMaxRings) {
+      problems_.add(unit_, "it has more rings than a core can have");
+      return;
+    }
+    for (const isa::Ring& ring : core_.rings) {
+      if (!check_name(unit_, "a ring", ring.name, problems_)) {
+        return;
+      }
+      if (!names.insert(ring.name).second) {
+        problems_.add(unit_, "two rings `" + ring.name + "`");
+      }
+      if (dtype_class(ring.dtype) == DTypeClass::None || ring.direction > isa::RingDirection::V2C ||
+          ring.split > isa::Split::Cols || ring.rows < 1 || ring.cols < 1 ||
+          ring.rows > kMostTileElements / ring.cols || ring.slots < 1 || ring.slots > isa::kMaxRingSlots) {
+        problems_.add(unit_, "ring `" + ring.name + "` has no valid type, shape or number of slots");
+      }
+    }
+    const bool lanes = core_.kind == CoreKind::Vec;
+    for (uint32_t i = 0; i < core_.exprs.size() && !lanes; ++i) {
+      if (core_.exprs[ExprId(i)].op == ExprOp::LaneIndex) {
+        problems_.add(unit_, "only vector cores have a lane");
+        return;
+      }
+    }
+  }
+
   // A view is read and written like its base.
   void find_modes() {
     for (const Param& param : core_.params) {
@@ -307,6 +339,11 @@ class CoreChecker {
         break;
       case OperandKind::Event:
         exprs_->integer(at, "the event", operand.a, ExprUse::Code);
+        break;
+      case OperandKind::Ring:
+        if (operand.ring.index() >= core_.rings.size()) {
+          problems_.add(at, "an operand is a ring that doesn't exist");
+        }
         break;
       case OperandKind::Valid:
         if (operand.a.valid() || operand.b.valid()) {

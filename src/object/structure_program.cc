@@ -5,6 +5,7 @@
 //      the workspace's size over dims only.
 //   2. A task names an existing core and has one argument a parameter of it: a tensor of the same element type and
 //      rank, not one that the program only reads where the core writes; a scalar of the parameter's kind.
+//      With lanes, the same for their core; the cores are of the right kinds and have the same rings.
 //   3. A task gives a value for each of its core's dims, and waits for earlier tasks only, in ascending order.
 // Not checked here: that arguments have the core's shapes and that workspace buffers lie inside it (only known in a
 // run); that tasks in conflict are ordered.
@@ -104,16 +105,14 @@ class ProgramChecker {
       problems_.add(at, "it is of a core that doesn't exist");
       return;
     }
-    const Core& core = object_.cores[task.core];
-    if (task.args.size() != core.params.size() || task.dims.size() != core.dims.size()) {
-      problems_.add(at, "it has not one argument a parameter and one value a dim of `" + core.name + "`");
+    if (!check_call(at, object_.cores[task.core], task.args, task.dims)) {
       return;
     }
-    for (size_t i = 0; i < task.args.size(); ++i) {
-      check_argument(at, core.params[i], task.args[i]);
-    }
-    for (const ExprId dim : task.dims) {
-      exprs_->integer(at, "the value of a dim", dim, ExprUse::Dim);
+    if (task.vec ? !check_lanes(at, task) : !object_.cores[task.core].rings.empty()) {
+      if (!task.vec) {
+        problems_.add(at, "a core with rings runs only together with another");
+      }
+      return;
     }
     exprs_->integer(at, "the number of blocks", task.blocks, ExprUse::Setup);
     for (size_t i = 0; i < task.after.size(); ++i) {
@@ -122,6 +121,46 @@ class ProgramChecker {
         break;
       }
     }
+  }
+
+  bool check_call(const std::string& at, const Core& core, const std::vector<Argument>& args,
+                  const std::vector<ExprId>& dims) {
+    if (args.size() != core.params.size() || dims.size() != core.dims.size()) {
+      problems_.add(at, "it has not one argument a parameter and one value a dim of `" + core.name + "`");
+      return false;
+    }
+    for (size_t i = 0; i < args.size(); ++i) {
+      check_argument(at, core.params[i], args[i]);
+    }
+    for (const ExprId dim : dims) {
+      exprs_->integer(at, "the value of a dim", dim, ExprUse::Dim);
+    }
+    return true;
+  }
+
+  // A cube core and the lanes beside it: both have the same rings.
+  bool check_lanes(const std::string& at, const Task& task) {
+    const TaskLanes& lanes = *task.vec;
+    if (lanes.core >= object_.cores.size()) {
+      problems_.add(at, "its lanes run a core that doesn't exist");
+      return false;
+    }
+    const Core& cube = object_.cores[task.core];
+    const Core& vec = object_.cores[lanes.core];
+    if (cube.kind != CoreKind::Cube || vec.kind != CoreKind::Vec || lanes.lanes < 1 || lanes.lanes > 2) {
+      problems_.add(at, "a pair is a cube core and one or two vector lanes");
+      return false;
+    }
+    if (!std::is_permutation(cube.rings.begin(), cube.rings.end(), vec.rings.begin(), vec.rings.end())) {
+      problems_.add(at, "`" + cube.name + "` and `" + vec.name + "` have different rings");
+      return false;
+    }
+    if (lanes.lanes == 1 && std::any_of(vec.rings.begin(), vec.rings.end(),
+                                        [](const isa::Ring& ring) { return ring.split != isa::Split::None; })) {
+      problems_.add(at, "one lane can't split a ring");
+      return false;
+    }
+    return check_call(at, vec, lanes.args, lanes.dims);
   }
 
   void check_argument(const std::string& at, const Param& param, const Argument& argument) {

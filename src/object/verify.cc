@@ -20,6 +20,11 @@ void check_machine(const Core& core, const Target& target, Problems& problems) {
       problems.add(unit, "buffer `" + buffer.name + "` is in a memory of the other kind of core");
     }
   }
+  for (const isa::Ring& ring : core.rings) {
+    if (const auto wrong = isa::check_ring(ring, target)) {
+      problems.add(unit, *wrong);
+    }
+  }
   // Instructions of wrong buffers would only repeat the news.
   if (!problems.none()) {
     return;

@@ -52,6 +52,8 @@ inline constexpr std::array kLayouts = {PTO_SAME(Layout, None), PTO_SAME(Layout,
 inline constexpr std::array kRounds = {PTO_SAME(Round, None),  PTO_SAME(Round, Rint), PTO_SAME(Round, Round),
                                        PTO_SAME(Round, Floor), PTO_SAME(Round, Ceil), PTO_SAME(Round, Trunc),
                                        PTO_SAME(Round, Odd)};
+inline constexpr std::array kRingDirections = {PTO_SAME(RingDirection, C2V), PTO_SAME(RingDirection, V2C)};
+inline constexpr std::array kSplits = {PTO_SAME(Split, None), PTO_SAME(Split, Rows), PTO_SAME(Split, Cols)};
 inline constexpr std::array kCmps = {PTO_SAME(Cmp, Eq), PTO_SAME(Cmp, Ne), PTO_SAME(Cmp, Lt),
                                      PTO_SAME(Cmp, Le), PTO_SAME(Cmp, Gt), PTO_SAME(Cmp, Ge)};
 inline constexpr std::array kPads = {PTO_SAME(Pad, Zero), PTO_SAME(Pad, Max), PTO_SAME(Pad, Min)};

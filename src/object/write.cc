@@ -98,6 +98,12 @@ class Writer {
                               to_wire(kSpaces, buffer.tile.space), buffer.address, buffer.slots, buffer.slot_stride);
   }
 
+  Offset<wire::Ring> write(const isa::Ring& ring) {
+    return wire::CreateRing(builder_, text(ring.name), to_wire(kRingDirections, ring.direction),
+                            static_cast<uint8_t>(ring.dtype), ring.rows, ring.cols, ring.slots,
+                            to_wire(kSplits, ring.split));
+  }
+
   // Only the fields that the operand's kind uses.
   Offset<wire::Operand> write(const isa::Operand& operand) {
     if (isa::is_tile(operand.kind)) {
@@ -106,6 +112,9 @@ class Writer {
     if (isa::is_gm(operand.kind)) {
       const auto offsets = ids(operand.offsets);
       return wire::CreateOperand(builder_, kNoId, kNoId, number(operand.tensor), offsets);
+    }
+    if (operand.kind == isa::OperandKind::Ring) {
+      return wire::CreateOperand(builder_, kNoId, kNoId, kNoId, 0, kNoId, kNoId, 0, number(operand.ring));
     }
     const uint8_t attribute = attribute_to_wire(operand.kind, operand.attribute).value_or(0);
     return wire::CreateOperand(builder_, kNoId, kNoId, kNoId, 0, number(operand.a), number(operand.b), attribute);
@@ -142,8 +151,10 @@ class Writer {
     const auto views = all(core.views, [&](const View& view) { return write(view); });
     const auto buffers = all(core.buffers, [&](const isa::Buffer& buffer) { return write(buffer); });
     const auto code = all(core.code, [&](const Stmt& stmt) { return write(stmt); });
+    const auto rings = core.rings.empty() ? Offset<flatbuffers::Vector<Offset<wire::Ring>>>()
+                                          : all(core.rings, [&](const isa::Ring& ring) { return write(ring); });
     return wire::CreateCore(builder_, name, doc, to_wire(kCoreKinds, core.kind), exprs, symbols, dims, params, views,
-                            buffers, code);
+                            buffers, code, rings);
   }
 
   Offset<wire::Argument> write(const Argument& argument) {
@@ -151,12 +162,18 @@ class Writer {
                               : wire::CreateArgument(builder_, false, 0, number(argument.scalar));
   }
 
+  Offset<wire::TaskLanes> write(const TaskLanes& lanes) {
+    const auto args = all(lanes.args, [&](const Argument& argument) { return write(argument); });
+    return wire::CreateTaskLanes(builder_, lanes.core, args, ids(lanes.dims), static_cast<uint8_t>(lanes.lanes));
+  }
+
   Offset<wire::Task> write(const Task& task) {
     const auto name = text(task.name);
     const auto args = all(task.args, [&](const Argument& argument) { return write(argument); });
     const auto dims = ids(task.dims);
     const auto after = task.after.empty() ? Offset<flatbuffers::Vector<uint32_t>>() : builder_.CreateVector(task.after);
-    return wire::CreateTask(builder_, name, task.core, args, dims, number(task.blocks), after);
+    const auto vec = task.vec ? write(*task.vec) : Offset<wire::TaskLanes>();
+    return wire::CreateTask(builder_, name, task.core, args, dims, number(task.blocks), after, vec);
   }
 
   Offset<wire::WorkBuffer> write(const WorkBuffer& buffer) {
