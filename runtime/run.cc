@@ -94,6 +94,15 @@ class Run {
       fault(*outcome.fault);
     } else if (outcome.status == RunStatus::Limit) {
       limit(false);
+    } else if (outcome.status == RunStatus::Deadlock) {
+      TimeOutcome stuck;
+      for (const std::string& line : outcome.stuck) {
+        stuck.stuck.push_back("task `" + program_.tasks[outcome.fault->task].name + "` block " +
+                              std::to_string(outcome.fault->block) + ": " + line);
+      }
+      stuck.stuck_first = stuck.stuck.empty() ? "" : stuck.stuck.front();
+      stuck.stuck_at = outcome.stuck_at;
+      deadlock(stuck);
     }
   }
 

@@ -36,8 +36,8 @@ struct Options {
 enum class RunStatus : uint8_t { Ok, BadInput, Fault, Deadlock, Limit };
 
 // Why a pipe did not work while it had work. busy + every stall + idle == total, per pipe.
-enum class Stall : uint8_t { Flag, Barrier, Bandwidth, Issue, Dispatch, Dependency };
-inline constexpr int kStallCount = 6;
+enum class Stall : uint8_t { Flag, Barrier, Bandwidth, Issue, Dispatch, Dependency, Ring };
+inline constexpr int kStallCount = 7;
 std::string_view spelling(Stall stall);
 
 struct PipeStats {

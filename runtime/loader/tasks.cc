@@ -16,12 +16,18 @@ class Planner {
 
   Result<TaskPlan> plan(uint32_t index) {
     task_ = &program_.tasks[index];
-    core_ = &object_.cores[task_->core];
     TaskPlan plan;
     plan.task = index;
-    plan.core = task_->core;
-    if (!set_dims(plan) || !set_arguments(plan) || !check_params(plan)) {
+    if (!call(plan, task_->core, task_->args, task_->dims)) {
       return Reported{};
+    }
+    if (task_->vec) {
+      plan.vec.emplace_back();
+      plan.vec[0].task = index;
+      plan.lanes = task_->vec->lanes;
+      if (!call(plan.vec[0], task_->vec->core, task_->vec->args, task_->vec->dims)) {
+        return Reported{};
+      }
     }
     const std::optional<int64_t> blocks = program_.exprs.evaluate(task_->blocks, binding_.env());
     if (!blocks || *blocks < 1 || *blocks > kMostBlocks) {
@@ -30,6 +36,9 @@ class Planner {
       return Reported{};
     }
     plan.blocks = *blocks;
+    if (!plan.vec.empty()) {
+      plan.vec[0].blocks = *blocks;
+    }
     return plan;
   }
 
@@ -40,12 +49,19 @@ class Planner {
     return false;
   }
 
-  bool set_dims(TaskPlan& plan) {
-    if (task_->dims.size() != core_->dims.size() || task_->args.size() != core_->params.size()) {
+  bool call(TaskPlan& plan, uint32_t core, const std::vector<object::Argument>& args,
+            const std::vector<ExprId>& dims) {
+    core_ = &object_.cores[core];
+    plan.core = core;
+    return set_dims(plan, args, dims) && set_arguments(plan, args) && check_params(plan);
+  }
+
+  bool set_dims(TaskPlan& plan, const std::vector<object::Argument>& args, const std::vector<ExprId>& dims) {
+    if (dims.size() != core_->dims.size() || args.size() != core_->params.size()) {
       return fail("it does not fit core program `" + core_->name + "`");
     }
     for (size_t i = 0; i < core_->dims.size(); ++i) {
-      const std::optional<int64_t> value = program_.exprs.evaluate(task_->dims[i], binding_.env());
+      const std::optional<int64_t> value = program_.exprs.evaluate(dims[i], binding_.env());
       if (!value || *value < 1) {
         return fail("dim `" + core_->symbols[core_->dims[i].index()].name + "` of `" + core_->name + "` is " +
                     (value ? std::to_string(*value) : std::string("not computable")) + "; a dim is at least 1");
@@ -56,10 +72,10 @@ class Planner {
     return true;
   }
 
-  bool set_arguments(TaskPlan& plan) {
+  bool set_arguments(TaskPlan& plan, const std::vector<object::Argument>& args) {
     for (size_t i = 0; i < core_->params.size(); ++i) {
       const object::Param& param = core_->params[i];
-      const object::Argument& argument = task_->args[i];
+      const object::Argument& argument = args[i];
       if (param.is_tensor != argument.is_tensor) {
         return fail("argument " + std::to_string(i + 1) + " is not what `" + param.name + "` takes");
       }
@@ -198,15 +214,18 @@ Result<std::vector<TaskPlan>> plan_tasks(const object::Object& object, const obj
     }
     const object::Task& task = program.tasks[i];
     const CoreKind kind = object.cores[plan->core].kind;
-    if (target.cores(kind) < 1) {
+    if (task.vec ? target.clusters() < 1 || target.vec_per_cube < static_cast<int>(task.vec->lanes)
+                 : target.cores(kind) < 1) {
       sink.report(DiagId::TargetTooSmall, subject, {task.name, std::string(spelling(kind)), target.name});
       return Reported{};
     }
-    for (size_t t = 0; t < plan->tensors.size(); ++t) {
-      if (access[plan->core].writes[t]) {
-        written[plan->tensors[t]] = true;  // never an input: verified
+    for_each_core(*plan, [&](const TaskPlan& part) {
+      for (size_t t = 0; t < part.tensors.size(); ++t) {
+        if (access[part.core].writes[t]) {
+          written[part.tensors[t]] = true;  // never an input: verified
+        }
       }
-    }
+    });
     plans.push_back(std::move(*plan));
   }
   bool complete = true;

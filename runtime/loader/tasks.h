@@ -22,7 +22,19 @@ struct TaskPlan {
   std::vector<int64_t> ints;
   std::vector<double> reals;
   std::vector<uint32_t> tensors;  // program tensor of each of the core's tensor parameters
+  // A mixed task: the plan of its vector lanes' core (one element), and how many run. `core` is the cube core then.
+  std::vector<TaskPlan> vec;
+  uint32_t lanes = 0;
 };
+
+// The plans of the cores that run a task: one, or the cube core's and the lanes'.
+template <typename Visit>
+void for_each_core(const TaskPlan& plan, const Visit& visit) {
+  visit(plan);
+  for (const TaskPlan& part : plan.vec) {
+    visit(part);
+  }
+}
 
 // Tensor parameters that the code of a core reads and writes, through views too. One entry a tensor parameter.
 struct CoreAccess {

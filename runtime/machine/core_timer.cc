@@ -25,6 +25,7 @@ TimingConfig timing_config(const Target& target, int64_t max_cycles) {
   config.target = &target;
   config.scalar = to_ticks(target.scalar_cycles);
   config.flag_latency = to_ticks(target.flag_latency_cycles);
+  config.ring_latency = to_ticks(target.ring_latency_cycles);
   config.queue_depth = std::max(1, target.queue_depth);
   if (max_cycles > 0 && max_cycles < kMostTicks / timing::kTicksPerCycle) {
     config.limit = max_cycles * timing::kTicksPerCycle;
@@ -56,10 +57,18 @@ const timing::Cost& TimedProgram::cost(const Target& target, const Issued& issue
 
 // --- blocks
 
-void CoreTimer::start(std::shared_ptr<TimedProgram> program, const BlockStart& block) {
+void CoreTimer::start(std::shared_ptr<TimedProgram> program, const BlockStart& block, std::shared_ptr<RingTimes> rings,
+                      int side) {
   timed_ = std::move(program);
   block_ = block;
-  stepper_.start(*timed_->program, block.block, config_.target->event_ids);
+  rings_ = std::move(rings);
+  side_ = side;
+  ring_numbers_.clear();
+  ring_counts_.fill(0);
+  for (const isa::Ring& ring : timed_->program->core->rings) {
+    ring_numbers_.push_back(rings_ ? rings_->find(ring.name) : 0);
+  }
+  stepper_.start(*timed_->program, block.block, std::max(0, side), config_.target->event_ids);
   for (Pipe& pipe : pipes_) {
     pipe.issued = 0;
     pipe.started = 0;
@@ -77,6 +86,10 @@ void CoreTimer::start(std::shared_ptr<TimedProgram> program, const BlockStart& b
   running_ = true;
   status_ = Status::Waiting;
   ++blocks_;
+}
+
+void CoreTimer::rings_changed() {
+  dirty_ = (uint32_t{1} << pipes_.size()) - 1;
 }
 
 CoreTimer::Status CoreTimer::advance() {
@@ -269,12 +282,24 @@ bool CoreTimer::issue_queued(const Instruction& inst, const timing::Cost& cost) 
     }
     at = std::max(at, pipe.starts[static_cast<size_t>(leaves % config_.queue_depth)]);
   }
+  Ticks ring = at;
+  const bool counted = inst.ring_op == RingOp::Push || inst.ring_op == RingOp::Pop;
+  if (counted && config_.target->ring_wait_scalar) {
+    const std::optional<Ticks> ready = ring_ready(inst, ring_counts_[inst.ring]);
+    if (!ready) {
+      return false;
+    }
+    ring = std::max(at, *ready);
+  }
   enter(scalar);
   account(scalar, at, Stall::Issue);
+  account(scalar, ring, Stall::Ring);
+  at = ring;
   work(scalar, at, at + cost.issue);
   now_ = at + cost.issue;
   ++pipe.issued;
   push(pipe, make_entry(inst, cost));
+  ring_counts_[inst.ring] += counted ? 1 : 0;
   dirty_ |= uint32_t{1} << static_cast<uint32_t>(inst.pipe);
   return true;
 }
@@ -287,6 +312,11 @@ CoreTimer::Entry CoreTimer::make_entry(const Instruction& inst, const timing::Co
   entry.cost = cost;
   if (inst.kind == InstKind::SetFlag || inst.kind == InstKind::WaitFlag) {
     entry.flag = flag_index(inst, issued.event);
+  } else if (inst.ring_op != RingOp::None) {
+    entry.number = ring_counts_[inst.ring];
+    if (inst.ring_op != RingOp::Free && !inst.ring_local) {
+      ring_transfer(inst, entry.number, cost, entry.transfer);
+    }
   } else if (inst.has_gm) {
     const CoreTensor& tensor = timed_->program->tensors[inst.tensor];
     Transfer& transfer = entry.transfer;
@@ -301,6 +331,45 @@ CoreTimer::Entry CoreTimer::make_entry(const Instruction& inst, const timing::Co
     transfer.row_bytes = byte_size(tensor.dtype, issued.window.cols);
   }
   return entry;
+}
+
+// --- rings
+
+std::optional<Ticks> CoreTimer::ring_ready(const Instruction& inst, int64_t number) const {
+  const size_t ring = ring_numbers_[inst.ring];
+  return inst.ring_op == RingOp::Push ? rings_->room(ring, number) : rings_->tile(ring, number);
+}
+
+// The instruction's work ends then: the other side may hear of it.
+void CoreTimer::ring_done(const Instruction& inst, Ticks end) {
+  const size_t ring = ring_numbers_[inst.ring];
+  if (inst.ring_op == RingOp::Push) {
+    rings_->pushed(ring, side_, end + config_.ring_latency);
+  } else if (inst.ring_op == RingOp::Free || !inst.ring_local) {
+    rings_->freed(ring, side_, end + config_.ring_latency);
+  }
+}
+
+void CoreTimer::ring_transfer(const Instruction& inst, int64_t number, const timing::Cost& cost,
+                              Transfer& transfer) const {
+  const size_t ring = ring_numbers_[inst.ring];
+  const Valid valid = stepper_.issued().valids[0];
+  transfer.bytes = cost.gm_bytes;
+  transfer.cap = std::clamp<int64_t>(cost.rate_cap, 1, Arbiter::kMostRate);
+  transfer.after = cost.latency + cost.tail;
+  transfer.write = inst.ring_op == RingOp::Push;
+  transfer.ring = true;
+  transfer.offset = rings_->address(ring, side_, number);
+  transfer.rows = valid.rows;
+  transfer.stride = rings_->row_bytes(ring);
+  transfer.row_bytes = byte_size(inst.gm_dtype, valid.cols);
+}
+
+std::string CoreTimer::ring_text(const Instruction& inst) const {
+  const isa::Ring& ring = timed_->program->core->rings[inst.ring];
+  return (inst.ring_op == RingOp::Push ? "waits for room in ring `" : "waits for a tile from ring `") + ring.name +
+         "`, " + std::to_string(rings_->held(ring_numbers_[inst.ring])) + " of " + std::to_string(ring.slots) +
+         " slots full,";
 }
 
 // --- pipes
@@ -353,6 +422,13 @@ bool CoreTimer::drain_one(uint32_t index) {
   } else if (inst.kind == InstKind::Barrier) {
     start = std::max(turn, pipe.done);
     reason = Stall::Barrier;
+  } else if (inst.ring_op == RingOp::Push || inst.ring_op == RingOp::Pop) {
+    const std::optional<Ticks> ready = ring_ready(inst, entry.number);
+    if (!ready) {
+      return false;
+    }
+    start = std::max(turn, *ready);
+    reason = Stall::Ring;
   }
   enter(pipe);
   account(pipe, std::min(turn, barrier_until_), Stall::Barrier);
@@ -360,7 +436,7 @@ bool CoreTimer::drain_one(uint32_t index) {
   account(pipe, start, reason);
   if (inst.kind == InstKind::Work) {
     entry.cost.busy += start > pipe.worked ? entry.cost.idle_head : 0;
-    if (inst.has_gm) {
+    if (inst.has_gm || (inst.ring_op != RingOp::None && inst.ring_op != RingOp::Free && !inst.ring_local)) {
       start_copy(pipe, index, entry, start);
       return true;
     }
@@ -373,6 +449,9 @@ bool CoreTimer::drain_one(uint32_t index) {
   if (inst.kind == InstKind::Work) {
     pipe.worked = end;
     pipe.done = std::max(pipe.done, end + entry.cost.tail);
+    if (inst.ring_op != RingOp::None) {
+      ring_done(inst, pipe.done);
+    }
   }
   trace(index, inst, inst.kind == InstKind::Work ? start : turn, end);
   pop(pipe, start);
@@ -388,6 +467,9 @@ void CoreTimer::start_copy(Pipe& pipe, uint32_t index, Entry& entry, Ticks start
     pipe.free = start + entry.cost.busy;
     pipe.worked = pipe.free;
     pipe.done = std::max(pipe.done, pipe.free);
+    if (entry.inst->ring_op != RingOp::None) {
+      ring_done(*entry.inst, pipe.free);
+    }
     trace(index, *entry.inst, start, pipe.free);
     pop(pipe, start);
     return;
@@ -411,6 +493,9 @@ void CoreTimer::transfer_ended(uint32_t index, Ticks end) {
   pipe.worked = end;
   pipe.done = std::max(pipe.done, end + transfer.after);
   pipe.in_flight = false;
+  if (pipe.flying.inst->ring_op != RingOp::None) {
+    ring_done(*pipe.flying.inst, end + transfer.after);
+  }
   trace(index, *pipe.flying.inst, pipe.flying.issued, end);
   dirty_ |= uint32_t{1} << index;
 }
@@ -494,6 +579,8 @@ std::vector<std::string> CoreTimer::describe(const object::Object& object) const
     if (inst.kind == InstKind::WaitFlag && inst.pipe == isa::Pipe::S) {
       add(isa::Pipe::S, "waits for flag " + flag_text(flag_index(inst, stepper_.issued().event)) + " at " +
                             at(inst.statement));
+    } else if (inst.ring_op != RingOp::None && config_.target->ring_wait_scalar) {
+      add(isa::Pipe::S, ring_text(inst) + " at " + at(inst.statement));
     } else if (inst.kind == InstKind::Barrier) {
       add(isa::Pipe::S, "waits in a barrier for all pipes at " + at(inst.statement));
     } else {
@@ -505,7 +592,9 @@ std::vector<std::string> CoreTimer::describe(const object::Object& object) const
     const Pipe& pipe = pipes_[i];
     if (pipe.count > 0) {
       const Entry& entry = pipe.ring[pipe.head];
-      add(static_cast<isa::Pipe>(i), "waits for flag " + flag_text(entry.flag) + " at " + at(entry.inst->statement) +
+      const std::string what = entry.inst->ring_op != RingOp::None ? ring_text(*entry.inst)
+                                                                   : "waits for flag " + flag_text(entry.flag);
+      add(static_cast<isa::Pipe>(i), what + " at " + at(entry.inst->statement) +
                                          " since cycle " +
                                          std::to_string(std::max(pipe.free, entry.issued) / timing::kTicksPerCycle));
     }

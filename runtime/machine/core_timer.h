@@ -1,7 +1,8 @@
 // The timeline of one core. The scalar unit walks the program and puts instructions into the queues of the pipes; every
 // pipe takes its queue in order. All times follow from earlier ones by sums and maxima, so the core runs ahead of the
 // simulation as far as they are known. Only copies to and from global memory depend on other cores: such a copy leaves a
-// request behind, its pipe stops there, and `transfer_ended` lets it go on.
+// request behind, its pipe stops there, and `transfer_ended` lets it go on. In a cluster the cores also wait for each
+// other's rings; `rings_changed` lets them look again.
 #pragma once
 
 #include <array>
@@ -12,6 +13,7 @@
 
 #include "pto/runtime.h"
 #include "runtime/machine/program.h"
+#include "runtime/machine/ring_times.h"
 #include "runtime/machine/stepper.h"
 #include "src/timing/timing.h"
 
@@ -30,6 +32,7 @@ struct TimingConfig {
   const Target* target = nullptr;
   Ticks scalar = 0;  // a loop step or let
   Ticks flag_latency = 0;
+  Ticks ring_latency = 0;
   int64_t queue_depth = 1;
   Ticks limit = kMostTicks;
   std::vector<TraceSlice>* trace = nullptr;  // times in ticks until the run is over
@@ -64,6 +67,7 @@ struct Transfer {
   int64_t cap = 1;
   Ticks after = 0;  // latency, after the transfer's end
   bool write = false;
+  bool ring = false;    // `offset` is an address
   uint32_t tensor = 0;  // the core's tensor parameter
   int64_t offset = 0;   // bytes from its start
   int64_t rows = 0;
@@ -83,7 +87,10 @@ class CoreTimer {
 
   CoreTimer(CoreKind kind, uint16_t index, const TimingConfig& config) : kind_(kind), index_(index), config_(config) {}
 
-  void start(std::shared_ptr<TimedProgram> program, const BlockStart& block);
+  // `rings` and `side`: of a core of a pair; a lane is its side.
+  void start(std::shared_ptr<TimedProgram> program, const BlockStart& block, std::shared_ptr<RingTimes> rings = nullptr,
+             int side = RingTimes::kCube);
+  void rings_changed();
   // Goes on as far as times are known. Copies that were started are in `requests()`, by pipe, until cleared.
   Status advance();
   std::vector<uint32_t>& requests() { return requests_; }
@@ -108,6 +115,7 @@ class CoreTimer {
     Ticks issued = 0;
     timing::Cost cost;
     uint32_t flag = 0;
+    int64_t number = 0;  // of a push or pop among those of its ring
     Transfer transfer;
   };
   struct Pipe {
@@ -139,6 +147,10 @@ class CoreTimer {
   bool issue();
   bool issue_scalar(const Instruction& inst, const timing::Cost& cost);
   bool issue_barrier_all(const timing::Cost& cost);
+  std::optional<Ticks> ring_ready(const Instruction& inst, int64_t number) const;
+  void ring_done(const Instruction& inst, Ticks end);
+  void ring_transfer(const Instruction& inst, int64_t number, const timing::Cost& cost, Transfer& transfer) const;
+  std::string ring_text(const Instruction& inst) const;
   bool issue_queued(const Instruction& inst, const timing::Cost& cost);
   Entry make_entry(const Instruction& inst, const timing::Cost& cost);
   void drain_all();
@@ -170,6 +182,10 @@ class CoreTimer {
   std::array<std::vector<Flag>, isa::kPipeCount * isa::kPipeCount> flags_;  // by pair of pipes, then event id
   int64_t flags_set_ = 0;
   std::vector<uint32_t> requests_;
+  std::shared_ptr<RingTimes> rings_;
+  std::vector<size_t> ring_numbers_;  // by the core's RingId
+  std::array<int64_t, isa::kMaxRings> ring_counts_{};  // pushes, or pops, issued
+  int side_ = RingTimes::kCube;
   uint32_t dirty_ = 0;      // pipes that may be able to go on
   Ticks now_ = 0;           // of the scalar unit
   Ticks barrier_until_ = 0; // end of the last barrier on all pipes

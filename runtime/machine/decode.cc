@@ -17,6 +17,7 @@ class Decoder {
       : core_(core), plan_(plan), target_(target), out_(out), fault_(fault), expressions_(core, plan, prepare(out)) {}
 
   bool run() {
+    find_ring_buffers();
     if (!place_slots() || !add_tensors()) {
       return false;
     }
@@ -308,9 +309,33 @@ class Decoder {
     } else if (format == isa::Format::Barrier) {
       out.kind = InstKind::Barrier;
     }
+    if (format == isa::Format::Push || format == isa::Format::Pop || format == isa::Format::Free) {
+      ring(format, out);
+    }
     out.agreement = agreement_of(out);
     out_.instructions.push_back(out);
     return true;
+  }
+
+  void ring(isa::Format format, Instruction& out) {
+    out.ring_op = format == isa::Format::Push  ? RingOp::Push
+                  : format == isa::Format::Pop ? RingOp::Pop
+                                               : RingOp::Free;
+    out.gm_dtype = core_.rings[out.ring].dtype;
+    out.ring_local = target_.ring_is_local(core_.rings[out.ring].direction);
+  }
+
+  // Buffers that are the memory of a local ring.
+  void find_ring_buffers() {
+    ring_buffers_.assign(core_.buffers.size(), false);
+    for (const object::Stmt& stmt : core_.code) {
+      if (stmt.kind == object::StmtKind::Inst && stmt.inst.opcode == isa::Opcode::TPop) {
+        const isa::Ring& ring = core_.rings[stmt.inst.operands[1].ring.index()];
+        if (target_.ring_is_local(ring.direction)) {
+          ring_buffers_[stmt.inst.operands[0].buffer.index()] = true;
+        }
+      }
+    }
   }
 
   bool add_operand(const isa::Operand& operand, Instruction& out) {
@@ -343,7 +368,8 @@ class Decoder {
         out.pad = static_cast<isa::Pad>(operand.attribute);
         return true;
       case OperandKind::Ring:
-        return operand.ring.valid();
+        out.ring = static_cast<uint8_t>(operand.ring.index());
+        return true;
       case OperandKind::PipeSrc:
         out.source_pipe = static_cast<isa::Pipe>(operand.attribute);
         return true;
@@ -367,6 +393,7 @@ class Decoder {
     tile.first_slot = first_slot_[tile.buffer];
     tile.slots = buffer.slots;
     tile.slot = expressions_.constant(0);
+    tile.popped = ring_buffers_[tile.buffer];
     if (operand.slot.valid() && !integer(operand.slot, tile.slot, "a slot")) {
       return false;
     }
@@ -445,6 +472,7 @@ class Decoder {
   std::vector<uint32_t> first_slot_;  // by buffer
   std::vector<int64_t> elements_;     // by tensor
   std::vector<uint32_t> open_;        // walk steps of For, If, Jump that wait for their ends
+  std::vector<bool> ring_buffers_;    // by buffer
   uint32_t statement_ = 0;
 };
 

@@ -15,7 +15,7 @@ bool is_comparison(ExprOp op) {
 }
 bool is_leaf(ExprOp op) {
   return op == ExprOp::Int || op == ExprOp::Float || op == ExprOp::Sym || op == ExprOp::BlockIndex ||
-         op == ExprOp::BlockCount;
+         op == ExprOp::BlockCount || op == ExprOp::LaneIndex;
 }
 
 EvalOp integer_op(ExprOp op) {
@@ -77,6 +77,7 @@ ExpressionCompiler::ExpressionCompiler(const object::Core& core, const TaskPlan&
   live_ = {true, true};
   stack_ = {0, 1};
   out_.block_index = new_register(0, false);
+  out_.lane_index = new_register(0, false);
 }
 
 Reg ExpressionCompiler::new_register(int64_t value, bool bad) {
@@ -185,6 +186,10 @@ std::optional<ExpressionCompiler::Known> ExpressionCompiler::leaf(const ExprNode
     case ExprOp::Int: return number(node.value);
     case ExprOp::Float: return real ? Known{constant(as_bits(node.fvalue)), kConstant} : bad_constant();
     case ExprOp::BlockCount: return number(out_.blocks);
+    case ExprOp::LaneIndex: {
+      const Known index{out_.lane_index, 1};
+      return real ? operation(EvalOp::ToReal, index, index) : index;
+    }
     case ExprOp::BlockIndex: {
       const Known index{out_.block_index, 1};
       return real ? operation(EvalOp::ToReal, index, index) : index;

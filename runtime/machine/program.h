@@ -62,6 +62,7 @@ enum class Agreement : uint8_t {
 };
 
 enum class InstKind : uint8_t { Work, SetFlag, WaitFlag, Barrier };
+enum class RingOp : uint8_t { None, Push, Pop, Free };  // of Work
 
 struct TileOperand {
   isa::OperandKind kind = isa::OperandKind::TileIn;
@@ -69,6 +70,7 @@ struct TileOperand {
   uint32_t first_slot = 0;  // index of slot 0 among all slots of the core
   int64_t slots = 1;
   Reg slot = 0;
+  bool popped = false;  // the memory of a local ring: the slot is that of the tile popped last
 };
 
 inline constexpr size_t kMaxTiles = 4;
@@ -77,6 +79,9 @@ inline constexpr size_t kMaxRank = 5;
 struct Instruction {
   isa::Opcode opcode = isa::Opcode::TLoad;
   InstKind kind = InstKind::Work;
+  RingOp ring_op = RingOp::None;
+  uint8_t ring = 0;  // isa::RingId
+  bool ring_local = false;
   isa::Pipe pipe = isa::Pipe::S;
   Agreement agreement = Agreement::None;
   uint8_t tile_count = 0;
@@ -136,6 +141,7 @@ struct Program {
   std::vector<uint8_t> bad;        // constants that can't be computed
   bool any_bad = false;
   Reg block_index = 0;
+  Reg lane_index = 0;
   std::vector<CoreTensor> tensors;
   std::vector<SlotInfo> slots;
   std::vector<uint32_t> overlaps;

@@ -1,10 +1,12 @@
 #include "runtime/machine/stepper.h"
 
+#include <algorithm>
+
 #include "runtime/machine/eval.h"
 
 namespace pto::runtime {
 
-void Stepper::start(const Program& program, int64_t block, int event_ids) {
+void Stepper::start(const Program& program, int64_t block, int64_t lane, int event_ids) {
   program_ = &program;
   event_ids_ = event_ids;
   at_ = 0;
@@ -14,6 +16,8 @@ void Stepper::start(const Program& program, int64_t block, int event_ids) {
   registers_ = program.registers;
   bad_ = program.bad;
   registers_[program.block_index] = block;
+  registers_[program.lane_index] = lane;
+  popped_.assign(program.core->buffers.size(), {});
   slots_.resize(program.slots.size());
   for (size_t i = 0; i < slots_.size(); ++i) {
     const TileDesc& tile = program.core->buffers[program.slots[i].buffer].tile;
@@ -158,6 +162,9 @@ bool Stepper::resolve(const Instruction& inst) {
   for (uint8_t i = 0; i < inst.index_count; ++i) {
     issued_.index[i] = registers_[inst.index[i]];
   }
+  if (inst.ring_op != RingOp::None && inst.ring_local && !take_ring(inst)) {
+    return false;
+  }
   if (!take_slots(inst) || !take_destination(inst) || !agree(inst)) {
     return false;
   }
@@ -178,11 +185,29 @@ bool Stepper::resolve(const Instruction& inst) {
   return true;
 }
 
+// A popped tile of a local ring is given back before the next one is popped.
+bool Stepper::take_ring(const Instruction& inst) {
+  if (inst.ring_op == RingOp::Push) {
+    return true;
+  }
+  Popped& popped = popped_[inst.tiles[0].buffer];
+  const std::string& ring = program_->core->rings[inst.ring].name;
+  if (popped.held == (inst.ring_op == RingOp::Pop)) {
+    return fail(DiagId::FaultRing, {mnemonic(), ring,
+                                    popped.held ? "the tile popped before has not been given back"
+                                                : "no tile of it is held"});
+  }
+  popped.held = !popped.held;
+  popped.count += popped.held ? 1 : 0;
+  return true;
+}
+
 // Slots of the tile operands and the valid regions of those that are read.
 bool Stepper::take_slots(const Instruction& inst) {
   for (uint8_t i = 0; i < inst.tile_count; ++i) {
     const TileOperand& tile = inst.tiles[i];
-    const int64_t slot = registers_[tile.slot];
+    const int64_t slot =
+        tile.popped ? std::max<int64_t>(0, popped_[tile.buffer].count - 1) % tile.slots : registers_[tile.slot];
     if (slot < 0 || slot >= tile.slots) {
       const std::string& name = program_->core->buffers[tile.buffer].name;
       return fail(DiagId::FaultSlot, {mnemonic(), std::to_string(slot), name, std::to_string(tile.slots)});

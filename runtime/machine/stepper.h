@@ -29,7 +29,7 @@ class Stepper {
   enum class Status : uint8_t { Instruction, Done, Fault, Budget };
 
   // `target` decides the number of event ids.
-  void start(const Program& program, int64_t block, int event_ids);
+  void start(const Program& program, int64_t block, int64_t lane, int event_ids);
   // The next instruction is in `issued()`. Budget: `budget` loop steps and lets were taken without meeting one.
   Status next(int64_t budget);
 
@@ -58,6 +58,7 @@ class Stepper {
   void evaluate_carefully(EvalRange range);
   bool good(Reg reg) const { return !any_bad_ || bad_[reg] == 0; }
   bool resolve(const Instruction& inst);
+  bool take_ring(const Instruction& inst);
   bool take_slots(const Instruction& inst);
   bool take_destination(const Instruction& inst);
   bool take_window(const Instruction& inst);
@@ -83,6 +84,11 @@ class Stepper {
   std::vector<int64_t> registers_;
   std::vector<uint8_t> bad_;
   std::vector<SlotState> slots_;
+  struct Popped {
+    int64_t count = 0;
+    bool held = false;  // popped and not given back
+  };
+  std::vector<Popped> popped_;  // by buffer: those that are memory of local rings
   Issued issued_;
   Fault fault_;
 };

@@ -90,6 +90,7 @@ std::string_view spelling(Stall stall) {
     case Stall::Issue: return "issue";
     case Stall::Dispatch: return "dispatch";
     case Stall::Dependency: return "dependency";
+    case Stall::Ring: return "ring";
   }
   return "";
 }

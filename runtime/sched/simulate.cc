@@ -29,7 +29,7 @@ class Simulation {
         result_(result),
         config_(timing_config(target, options.max_cycles)),
         cube_cores_(static_cast<uint32_t>(target.cube_cores)),
-        scheduler_(cube_cores_, static_cast<uint32_t>(target.vec_cores)),
+        scheduler_(cube_cores_, static_cast<uint32_t>(target.vec_cores), static_cast<uint32_t>(target.vec_per_cube)),
         arbiter_(rate(target.hbm_bytes_per_cycle), target.l2_bytes > 0 ? rate(target.l2_bytes_per_cycle)
                                                                        : Arbiter::kMostRate * 4096),
         l2_(target.l2_bytes, binding.footprint),
@@ -37,7 +37,15 @@ class Simulation {
         timed_(object.cores.size()),
         cores_(cube_cores_ + static_cast<uint32_t>(target.vec_cores)),
         core_free_(cores_.size(), 0),
+        clusters_(cube_cores_),
         tasks_(plans.size()) {
+    for (const TaskPlan& plan : plans) {
+      ring_bytes_ = std::max(ring_bytes_, RingTimes::bytes(object.cores[plan.core].rings));
+    }
+    for (const BoundTensor& tensor : binding.tensors) {
+      ring_address_ = std::max(ring_address_, tensor.address + tensor.bytes);
+    }
+    ring_address_ = (ring_address_ + kGmAlignment - 1) / kGmAlignment * kGmAlignment;
     if (options.record_trace) {
       config_.trace = &result.trace;
     }
@@ -96,6 +104,13 @@ class Simulation {
     Ticks end = 0;
     std::vector<uint32_t> dependents;
     std::shared_ptr<TimedProgram> program;
+    std::shared_ptr<TimedProgram> vec_program;  // of the lanes of a mixed task
+  };
+  // The mixed block that runs on a cube core and its vector cores.
+  struct Cluster {
+    std::shared_ptr<RingTimes> rings;
+    std::vector<uint32_t> cores;
+    uint32_t running = 0;
   };
 
   static int64_t rate(double bytes_per_cycle) {
@@ -129,7 +144,7 @@ class Simulation {
     switch (event.kind) {
       case EventKind::TaskReady:
         scheduler_.task_ready(event.subject, object_.cores[plans_[event.subject].core].kind,
-                              plans_[event.subject].blocks, now_);
+                              plans_[event.subject].lanes, plans_[event.subject].blocks, now_);
         break;
       case EventKind::Dispatched:
         scheduler_busy_ = false;
@@ -165,27 +180,82 @@ class Simulation {
     const Scheduler::Dispatch& next = dispatching_;
     TaskState& task = tasks_[next.task];
     Fault fault;
-    if (!task.program && !(task.program = timed_program(plans_[next.task], fault))) {
+    const TaskPlan& plan = plans_[next.task];
+    if ((!task.program && !(task.program = timed_program(plan, fault))) ||
+        (!plan.vec.empty() && !task.vec_program && !(task.vec_program = timed_program(plan.vec[0], fault)))) {
       outcome_.status = RunStatus::Fault;
       outcome_.fault = LocatedFault{fault, next.task, next.block};
       return;
     }
-    std::unique_ptr<CoreTimer>& core = cores_[next.core];
-    if (!core) {
-      core = std::make_unique<CoreTimer>(next.core < cube_cores_ ? CoreKind::Cube : CoreKind::Vec,
-                                         static_cast<uint16_t>(next.core), config_);
+    if (plan.vec.empty()) {
+      start_core(next.core, task.program, nullptr, RingTimes::kCube);
+      advance(next.core);
+      return;
     }
+    Cluster& cluster = clusters_[next.core];
+    cluster.rings = std::make_shared<RingTimes>(object_.cores[plan.core].rings, static_cast<int>(plan.lanes),
+                                                ring_address_ + next.core * ring_bytes_);
+    cluster.cores = {next.core};
+    start_core(next.core, task.program, cluster.rings, RingTimes::kCube);
+    for (uint32_t lane = 0; lane < plan.lanes; ++lane) {
+      cluster.cores.push_back(cube_cores_ + next.core * static_cast<uint32_t>(target_.vec_per_cube) + lane);
+      start_core(cluster.cores.back(), task.vec_program, cluster.rings, static_cast<int>(lane));
+    }
+    cluster.running = plan.lanes + 1;
+    for (uint32_t core : std::vector<uint32_t>(cluster.cores)) {
+      if (cores_[core]->running()) {
+        advance(core);
+      }
+    }
+  }
+
+  void start_core(uint32_t index, const std::shared_ptr<TimedProgram>& program, std::shared_ptr<RingTimes> rings,
+                  int side) {
+    std::unique_ptr<CoreTimer>& core = cores_[index];
+    if (!core) {
+      core = std::make_unique<CoreTimer>(index < cube_cores_ ? CoreKind::Cube : CoreKind::Vec,
+                                         static_cast<uint16_t>(index), config_);
+    }
+    TaskState& task = tasks_[dispatching_.task];
     BlockStart block;
-    block.task = next.task;
-    block.block = next.block;
-    block.core_free = core_free_[next.core];
+    block.task = dispatching_.task;
+    block.block = dispatching_.block;
+    block.core_free = core_free_[index];
     block.ready = task.ready;
     block.start = now_ + to_ticks(target_.pickup_cycles);
     if (task.start < 0) {
       task.start = block.start;
     }
-    core->start(task.program, block);
-    advance(next.core);
+    core->start(program, block, std::move(rings), side);
+  }
+
+  // The cluster whose cube core or vector core this is.
+  Cluster& cluster_of(uint32_t index) {
+    return clusters_[index < cube_cores_ ? index : (index - cube_cores_) / static_cast<uint32_t>(target_.vec_per_cube)];
+  }
+  bool in_cluster(uint32_t index) const { return !plans_[cores_[index]->block().task].vec.empty(); }
+
+  // What a core told its rings may let the others of the cluster go on, and they it.
+  void advance(uint32_t index) {
+    if (!in_cluster(index)) {
+      advance_core(index);
+      return;
+    }
+    Cluster& cluster = cluster_of(index);
+    const std::shared_ptr<RingTimes> rings = cluster.rings;
+    for (uint64_t seen = rings->changes() - 1; outcome_.status == RunStatus::Ok && seen != rings->changes();) {
+      const bool first = seen + 1 == rings->changes();
+      seen = rings->changes();
+      for (uint32_t core : cluster.cores) {
+        if (cores_[core]->running() && (!first || core == index)) {
+          cores_[core]->rings_changed();
+          advance_core(core);
+        }
+      }
+      if (first && seen == rings->changes()) {
+        return;
+      }
+    }
   }
 
   // Tasks of one core program that share dims share costs too.
@@ -203,7 +273,7 @@ class Simulation {
     return kept;
   }
 
-  void advance(uint32_t index) {
+  void advance_core(uint32_t index) {
     CoreTimer& core = *cores_[index];
     const CoreTimer::Status status = core.advance();
     for (uint32_t pipe : core.requests()) {
@@ -235,11 +305,28 @@ class Simulation {
     const uint32_t number = core.block().task;
     TaskState& task = tasks_[number];
     task.end = now_;
+    if (in_cluster(index)) {
+      Cluster& cluster = cluster_of(index);
+      if (--cluster.running > 0) {
+        return;
+      }
+      for (size_t ring = 0; ring < object_.cores[plans_[number].core].rings.size(); ++ring) {
+        if (cluster.rings->held(ring) != 0) {
+          const object::Core& cube = object_.cores[plans_[number].core];
+          outcome_.status = RunStatus::Fault;
+          outcome_.fault = LocatedFault{{DiagId::FaultRingLeft, cube.location,
+                                         {cluster.rings->ring(ring).name, std::to_string(cluster.rings->held(ring)),
+                                          cube.name}, ""},
+                                        number, core.block().block};
+        }
+      }
+    }
     if (--task.left > 0) {
       return;
     }
     --left_;
     task.program.reset();
+    task.vec_program.reset();
     const Ticks complete = now_ + to_ticks(target_.complete_cycles);
     last_ = std::max(last_, complete);
     push(complete, EventKind::End, 0);
@@ -256,8 +343,11 @@ class Simulation {
   void start_copy(uint32_t index, uint32_t pipe) {
     const CoreTimer& core = *cores_[index];
     const Transfer& transfer = core.transfer(pipe);
-    const BoundTensor& tensor = binding_.tensors[plans_[core.block().task].tensors[transfer.tensor]];
-    const int64_t address = tensor.address + transfer.offset;
+    const TaskPlan& plan = plans_[core.block().task];
+    const TaskPlan& part = !plan.vec.empty() && index >= cube_cores_ ? plan.vec[0] : plan;
+    const int64_t address =
+        transfer.ring ? transfer.offset
+                      : binding_.tensors[part.tensors[transfer.tensor]].address + transfer.offset;
     const int64_t hbm = transfer.write ? l2_.write(address, transfer.rows, transfer.stride, transfer.row_bytes)
                                        : l2_.read(address, transfer.rows, transfer.stride, transfer.row_bytes);
     (transfer.write ? result_.gm_write_bytes : result_.gm_read_bytes) += transfer.bytes;
@@ -335,6 +425,9 @@ class Simulation {
   std::vector<std::shared_ptr<TimedProgram>> timed_;  // by core program
   std::vector<std::unique_ptr<CoreTimer>> cores_;     // those that ran something
   std::vector<Ticks> core_free_;
+  std::vector<Cluster> clusters_;                     // by cube core
+  int64_t ring_bytes_ = 0;                            // of a cluster
+  int64_t ring_address_ = 0;                          // of the first cluster's rings, behind all tensors
   std::vector<TaskState> tasks_;
   std::priority_queue<Event> events_;
   uint64_t sequence_ = 0;

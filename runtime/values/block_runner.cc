@@ -28,34 +28,112 @@ void BlockRunner::prepare(const Program& program) {
   }
 }
 
-BlockRunner::Status BlockRunner::run(const Program& program, int64_t block, int event_ids,
-                                     std::span<std::byte* const> tensors, int64_t max_statements) {
+void BlockRunner::start(const Program& program, int64_t block, int64_t lane, int event_ids,
+                        std::span<std::byte* const> tensors, int64_t max_statements, RingMemory* rings, int side) {
   prepare(program);
-  stepper_.start(program, block, event_ids);
-  int64_t statements = 0;
+  program_ = &program;
+  tensors_ = tensors;
+  max_statements_ = max_statements;
+  statements_ = 0;
+  rings_ = rings;
+  side_ = side;
+  pending_ = false;
+  ring_numbers_.clear();
+  for (const isa::Ring& ring : program.core->rings) {
+    ring_numbers_.push_back(rings == nullptr ? 0 : rings->find(ring.name));
+  }
+  stepper_.start(program, block, lane, event_ids);
+}
+
+BlockRunner::Status BlockRunner::resume() {
   for (;;) {
-    const Stepper::Status status = stepper_.next(kBudget);
-    statements += 1 + stepper_.take_scalar_steps();
-    if (max_statements > 0 && statements > max_statements) {
-      return Status::Limit;
+    if (!pending_) {
+      const Stepper::Status status = stepper_.next(kBudget);
+      statements_ += 1 + stepper_.take_scalar_steps();
+      if (max_statements_ > 0 && statements_ > max_statements_) {
+        return Status::Limit;
+      }
+      switch (status) {
+        case Stepper::Status::Done:
+          return Status::Ok;
+        case Stepper::Status::Fault:
+          fault_ = stepper_.fault();
+          return Status::Fault;
+        case Stepper::Status::Budget:
+          continue;
+        case Stepper::Status::Instruction:
+          break;
+      }
     }
-    switch (status) {
-      case Stepper::Status::Done:
-        return Status::Ok;
-      case Stepper::Status::Fault:
-        return Status::Fault;
-      case Stepper::Status::Budget:
-        break;
-      case Stepper::Status::Instruction:
-        if (stepper_.issued().inst->kind == InstKind::Work) {
-          execute(program, tensors);
-        }
-        break;
+    pending_ = !ready();
+    if (pending_) {
+      return Status::Blocked;
+    }
+    if (stepper_.issued().inst->kind == InstKind::Work && !execute()) {
+      return Status::Fault;
     }
   }
 }
 
-void BlockRunner::execute(const Program& program, std::span<std::byte* const> tensors) {
+bool BlockRunner::ready() {
+  const Instruction& inst = *stepper_.issued().inst;
+  switch (inst.ring_op) {
+    case RingOp::Push:
+      return rings_->can_push(ring_numbers_[inst.ring], side_);
+    case RingOp::Pop:
+      return rings_->can_pop(ring_numbers_[inst.ring], side_);
+    default:
+      return true;
+  }
+}
+
+const object::Location& BlockRunner::location() const {
+  return program_->core->code[stepper_.issued().inst->statement].location;
+}
+
+std::string BlockRunner::waiting() const {
+  const Instruction& inst = *stepper_.issued().inst;
+  return std::string("waits for ") + (inst.ring_op == RingOp::Push ? "room in" : "a tile from") + " ring `" +
+         program_->core->rings[inst.ring].name + "`";
+}
+
+void BlockRunner::poison(uint32_t index) {
+  const SlotInfo& slot = program_->slots[index];
+  std::memset(arenas_[static_cast<size_t>(slot.space)].memory.get() + slot.address, static_cast<int>(kPoison),
+              static_cast<size_t>(slot.bytes));
+}
+
+// Tiles go through rings as through global memory: a push is a store to the slot, a pop a load from it.
+bool BlockRunner::move_ring(sem::Args& args) {
+  const Issued& issued = stepper_.issued();
+  const Instruction& inst = *issued.inst;
+  const size_t ring = ring_numbers_[inst.ring];
+  const Valid valid = issued.valids[0];
+  if (inst.ring_op == RingOp::Free) {
+    rings_->give_back(ring, side_);
+    poison(issued.slots[0]);
+    return true;
+  }
+  std::string problem;
+  const RingWindow window = inst.ring_op == RingOp::Push ? rings_->push(ring, side_, valid)
+                                                         : rings_->pop(ring, side_, valid, problem);
+  if (!problem.empty()) {
+    fault_ = {DiagId::FaultRing, location(),
+              {std::string(isa::info(inst.opcode).mnemonic), program_->core->rings[inst.ring].name, problem}, ""};
+    return false;
+  }
+  if (valid.rows > 0 && valid.cols > 0) {
+    args.gm = {window.data, inst.gm_dtype, window.row_stride, 1};
+    sem::execute(inst.ring_op == RingOp::Push ? isa::Opcode::TStore : isa::Opcode::TLoad, args);
+  }
+  if (inst.ring_op == RingOp::Pop && !inst.ring_local) {
+    rings_->give_back(ring, side_);
+  }
+  return true;
+}
+
+bool BlockRunner::execute() {
+  const Program& program = *program_;
   const Issued& issued = stepper_.issued();
   const Instruction& inst = *issued.inst;
   for (uint8_t i = 0; i < inst.tile_count; ++i) {
@@ -65,13 +143,16 @@ void BlockRunner::execute(const Program& program, std::span<std::byte* const> te
   }
   sem::Args args;
   args.tiles = {views_.data(), inst.tile_count};
+  if (inst.ring_op != RingOp::None) {
+    return move_ring(args);
+  }
   if (inst.has_gm) {
     if (issued.window.rows == 0 || issued.window.cols == 0) {
       // Nothing moves, and the window need not lie inside the tensor.
-      return;
+      return true;
     }
     const CoreTensor& tensor = program.tensors[inst.tensor];
-    args.gm = {tensors[tensor.root] + byte_size(tensor.dtype, issued.gm_offset), tensor.dtype, issued.gm_row_stride, 1};
+    args.gm = {tensors_[tensor.root] + byte_size(tensor.dtype, issued.gm_offset), tensor.dtype, issued.gm_row_stride, 1};
   }
   if (inst.has_scalar) {
     args.real = stepper_.scalar_real();
@@ -83,6 +164,7 @@ void BlockRunner::execute(const Program& program, std::span<std::byte* const> te
   args.cmp = inst.cmp;
   args.pad = inst.pad;
   sem::execute(inst.opcode, args);
+  return true;
 }
 
 }  // namespace pto::runtime

@@ -1,5 +1,6 @@
 // Runs one block of a core program on host memory: the core's memories are byte arenas, poisoned at the start of every
-// block so that what nobody wrote is not a plausible number. One runner a host thread; arenas are reused.
+// block so that what nobody wrote is not a plausible number. One runner a host thread; arenas are reused. A core of a
+// mixed task stops where it has to wait for a ring, and can be resumed.
 #pragma once
 
 #include <array>
@@ -7,10 +8,12 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "runtime/machine/program.h"
 #include "runtime/machine/stepper.h"
+#include "runtime/values/ring_memory.h"
 #include "src/sem/sem.h"
 
 namespace pto::runtime {
@@ -19,12 +22,19 @@ inline constexpr std::byte kPoison{0xFF};  // NaN in every float type
 
 class BlockRunner {
  public:
-  enum class Status : uint8_t { Ok, Fault, Limit };
+  enum class Status : uint8_t { Ok, Fault, Limit, Blocked };
 
-  // `tensors`: host memory of the core's tensor parameters. `max_statements`: 0 for no limit.
-  Status run(const Program& program, int64_t block, int event_ids, std::span<std::byte* const> tensors,
-             int64_t max_statements);
-  const Fault& fault() const { return stepper_.fault(); }
+  // `tensors`: host memory of the core's tensor parameters. `max_statements`: 0 for no limit. `rings` and `side`: of a
+  // core of a pair.
+  void start(const Program& program, int64_t block, int64_t lane, int event_ids, std::span<std::byte* const> tensors,
+             int64_t max_statements, RingMemory* rings = nullptr, int side = RingMemory::kCube);
+  // As far as it goes. Blocked: a ring is full or empty.
+  Status resume();
+  const Fault& fault() const { return fault_; }
+  int64_t statements() const { return statements_; }
+  // "waits for room in ring `s` at x.pto:3": of a blocked core.
+  std::string waiting() const;
+  const object::Location& location() const;
 
  private:
   struct Free {
@@ -35,11 +45,23 @@ class BlockRunner {
     int64_t bytes = 0;
   };
   void prepare(const Program& program);
-  void execute(const Program& program, std::span<std::byte* const> tensors);
+  bool ready();
+  bool execute();
+  bool move_ring(sem::Args& args);
+  void poison(uint32_t slot);
 
   std::array<Arena, kSpaceCount> arenas_;
   std::array<sem::TileView, kMaxTiles> views_;
   Stepper stepper_;
+  const Program* program_ = nullptr;
+  std::span<std::byte* const> tensors_;
+  int64_t max_statements_ = 0;
+  int64_t statements_ = 0;
+  RingMemory* rings_ = nullptr;
+  std::vector<size_t> ring_numbers_;  // by the core's RingId
+  int side_ = RingMemory::kCube;
+  bool pending_ = false;  // an instruction that waits for a ring
+  Fault fault_;
 };
 
 }  // namespace pto::runtime

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "runtime/values/block_runner.h"
+#include "runtime/values/pair_runner.h"
 
 namespace pto::runtime {
 namespace {
@@ -67,8 +68,13 @@ class Pool {
     int64_t end = 0;
   };
 
+  struct Runners {
+    BlockRunner block;
+    PairRunner pair;
+  };
+
   void work() {
-    BlockRunner runner;
+    Runners runner;
     std::unique_lock<std::mutex> lock(mutex_);
     while (left_ > 0) {
       if (ready_.empty()) {
@@ -112,24 +118,44 @@ class Pool {
     changed_.notify_all();
   }
 
-  void run_job(const Job& job, BlockRunner& runner) {
+  std::vector<std::byte*> memory_of(const TaskPlan& plan) const {
+    std::vector<std::byte*> tensors;
+    for (uint32_t tensor : plan.tensors) {
+      tensors.push_back(memory_[tensor]);
+    }
+    return tensors;
+  }
+
+  void run_job(const Job& job, Runners& runner) {
     Fault fault;
+    const TaskPlan& plan = plans_[job.task];
     std::shared_ptr<const Program> program;
+    std::shared_ptr<const Program> vec;
     try {
-      program = programs_.get(plans_[job.task], fault);
-      if (!program) {
+      program = programs_.get(plan, fault);
+      if (program && !plan.vec.empty()) {
+        vec = programs_.get(plan.vec[0], fault);
+      }
+      if (!program || (!plan.vec.empty() && !vec)) {
         record(RunStatus::Fault, fault, job.task, 0);
         return;
       }
-      std::vector<std::byte*> tensors;
-      for (uint32_t tensor : plans_[job.task].tensors) {
-        tensors.push_back(memory_[tensor]);
-      }
+      const std::vector<std::byte*> tensors = memory_of(plan);
+      const std::vector<std::byte*> vec_tensors = vec ? memory_of(plan.vec[0]) : std::vector<std::byte*>();
       for (int64_t block = job.begin; block < job.end && wanted(job.task, block); ++block) {
-        const auto status = runner.run(*program, block, target_.event_ids, tensors, max_statements_);
+        BlockRunner::Status status = BlockRunner::Status::Ok;
+        if (vec) {
+          status = runner.pair.run(*program, *vec, plan.lanes, block, target_.event_ids, tensors, vec_tensors,
+                                   max_statements_);
+        } else {
+          runner.block.start(*program, block, 0, target_.event_ids, tensors, max_statements_);
+          status = runner.block.resume();
+        }
         if (status != BlockRunner::Status::Ok) {
-          record(status == BlockRunner::Status::Fault ? RunStatus::Fault : RunStatus::Limit, runner.fault(), job.task,
-                 block);
+          record(status == BlockRunner::Status::Fault   ? RunStatus::Fault
+                 : status == BlockRunner::Status::Limit ? RunStatus::Limit
+                                                        : RunStatus::Deadlock,
+                 vec ? runner.pair.fault() : runner.block.fault(), job.task, block, &runner.pair);
           return;
         }
       }
@@ -148,12 +174,16 @@ class Pool {
     return std::make_pair(task, block) < std::make_pair(outcome_.fault->task, outcome_.fault->block);
   }
 
-  void record(RunStatus status, const Fault& fault, uint32_t task, int64_t block) {
+  void record(RunStatus status, const Fault& fault, uint32_t task, int64_t block, const PairRunner* pair = nullptr) {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (!outcome_.fault ||
         std::make_pair(task, block) < std::make_pair(outcome_.fault->task, outcome_.fault->block)) {
       outcome_.status = status;
       outcome_.fault = LocatedFault{fault, task, block};
+      if (pair != nullptr && status == RunStatus::Deadlock) {
+        outcome_.stuck = pair->stuck();
+        outcome_.stuck_at = pair->stuck_at();
+      }
       failed_.store(true, std::memory_order_relaxed);
     }
   }

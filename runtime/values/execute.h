@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "runtime/check/faults.h"
@@ -24,6 +25,8 @@ struct LocatedFault {
 struct ValuesOutcome {
   RunStatus status = RunStatus::Ok;
   std::optional<LocatedFault> fault;  // the first in task and block order
+  std::vector<std::string> stuck;     // RunStatus::Deadlock: what each core waits for
+  object::Location stuck_at;
 };
 
 // `memory`: host memory of the program's tensors, by their index.

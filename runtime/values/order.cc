@@ -53,28 +53,34 @@ std::vector<std::vector<uint32_t>> value_order(const object::Object& object, con
     const TaskPlan& plan = plans[task];
     std::vector<uint32_t>& after = waits[task];
     after = program.tasks[task].after;
-    for (size_t i = 0; i < plan.tensors.size(); ++i) {
-      const bool writes = access[plan.core].writes[i];
-      for (uint32_t other : shared[plan.tensors[i]]) {
-        const History& earlier = history[other];
-        if (earlier.writer) {
-          after.push_back(*earlier.writer);
+    for_each_core(plan, [&](const TaskPlan& part) {
+      for (size_t i = 0; i < part.tensors.size(); ++i) {
+        const bool writes = access[part.core].writes[i];
+        for (uint32_t other : shared[part.tensors[i]]) {
+          const History& earlier = history[other];
+          if (earlier.writer) {
+            after.push_back(*earlier.writer);
+          }
+          if (writes) {
+            after.insert(after.end(), earlier.readers.begin(), earlier.readers.end());
+          }
         }
-        if (writes) {
-          after.insert(after.end(), earlier.readers.begin(), earlier.readers.end());
+      }
+    });
+    for_each_core(plan, [&](const TaskPlan& part) {
+      for (size_t i = 0; i < part.tensors.size(); ++i) {
+        if (access[part.core].writes[i]) {
+          history[part.tensors[i]] = {task, {}};
         }
       }
-    }
-    for (size_t i = 0; i < plan.tensors.size(); ++i) {
-      if (access[plan.core].writes[i]) {
-        history[plan.tensors[i]] = {task, {}};
+    });
+    for_each_core(plan, [&](const TaskPlan& part) {
+      for (size_t i = 0; i < part.tensors.size(); ++i) {
+        if (access[part.core].reads[i]) {
+          history[part.tensors[i]].readers.push_back(task);
+        }
       }
-    }
-    for (size_t i = 0; i < plan.tensors.size(); ++i) {
-      if (access[plan.core].reads[i]) {
-        history[plan.tensors[i]].readers.push_back(task);
-      }
-    }
+    });
     std::sort(after.begin(), after.end());
     after.erase(std::unique(after.begin(), after.end()), after.end());
     // A task that reads and writes a tensor is its own reader.

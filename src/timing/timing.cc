@@ -105,7 +105,7 @@ double rate_for_rows(const DataPath& path, int64_t row_bytes) {
 }
 
 Cost gm_cost(const Request& request) {
-  const bool store = request.row.format == Format::Store;
+  const bool store = request.row.format == Format::Store || request.row.format == Format::Push;
   const Tile tile = request.tile(0);
   const DataPath* path = store ? request.target.path(tile.desc.space, Space::Gm, request.core)
                                : request.target.path(Space::Gm, tile.desc.space, request.core);
@@ -147,6 +147,30 @@ Cost move_cost(const Request& request) {
   return path->pipe == isa::Pipe::V ? vector_cost(request, TimingClass::VecCopy) : path_cost(*path, to);
 }
 
+Cost sync_cost(const Request& request) {
+  Cost cost;
+  cost.issue = to_ticks(request.target.issue_cycles);
+  cost.busy = to_ticks(request.target.sync_cycles);
+  return cost;
+}
+
+// Through a ring: like a store or a load where its slots are in global memory, else a copy to the consumer's memory, and
+// the pop only waits.
+Cost ring_cost(const Request& request) {
+  const Tile tile = request.tile(0);
+  const bool push = request.row.format == Format::Push;
+  const bool to_vec = push ? tile.desc.space == Space::Acc : tile.desc.space == Space::Vec;
+  if (!request.target.ring_is_local(to_vec ? isa::RingDirection::C2V : isa::RingDirection::V2C)) {
+    return gm_cost(request);
+  }
+  if (!push) {
+    return sync_cost(request);
+  }
+  const DataPath* path = to_vec ? request.target.path(Space::Acc, Space::Vec, CoreKind::Cube)
+                                : request.target.path(Space::Vec, Space::Mat, CoreKind::Vec);
+  return path_cost(*path, tile);
+}
+
 // --- matrix products
 
 // Passes of the matrix unit: 16 rows by 16 columns by 32 bytes of the inner dimension each.
@@ -168,13 +192,6 @@ Cost matmul_cost(const Request& request) {
   return cost;
 }
 
-Cost sync_cost(const Request& request) {
-  Cost cost;
-  cost.issue = to_ticks(request.target.issue_cycles);
-  cost.busy = to_ticks(request.target.sync_cycles);
-  return cost;
-}
-
 }  // namespace
 
 Cost instruction_cost(const Target& target, CoreKind core, isa::Opcode opcode, std::span<const TileDesc> tiles,
@@ -182,7 +199,8 @@ Cost instruction_cost(const Target& target, CoreKind core, isa::Opcode opcode, s
   const Request request{target, core, isa::info(opcode), tiles, valids, gm_dtype};
   switch (request.row.timing) {
     case TimingClass::Transfer:
-      return gm_cost(request);
+      return request.row.format == Format::Push || request.row.format == Format::Pop ? ring_cost(request)
+                                                                                      : gm_cost(request);
     case TimingClass::Move:
       return move_cost(request);
     case TimingClass::MatMul:

@@ -1,0 +1,117 @@
+#include "runtime/machine/ring_times.h"
+
+#include <algorithm>
+
+#include "pto/result.h"
+
+namespace pto::runtime {
+namespace {
+
+using isa::RingDirection;
+using isa::Split;
+
+constexpr int64_t kSlotAlignment = 512;
+
+size_t index_of(int side) { return side == RingTimes::kCube ? 0 : static_cast<size_t>(side); }
+
+int64_t slot_stride(const isa::Ring& ring) {
+  return (ring.slot_bytes() + kSlotAlignment - 1) / kSlotAlignment * kSlotAlignment;
+}
+
+}  // namespace
+
+int64_t RingTimes::bytes(std::span<const isa::Ring> rings) {
+  int64_t total = 0;
+  for (const isa::Ring& ring : rings) {
+    total += ring.slots * slot_stride(ring);
+  }
+  return total;
+}
+
+RingTimes::RingTimes(std::span<const isa::Ring> rings, int lanes, int64_t address) {
+  for (const isa::Ring& ring : rings) {
+    State state;
+    state.ring = ring;
+    const bool to_vec = ring.direction == RingDirection::C2V;
+    state.pushers = to_vec || ring.split == Split::None ? 1 : lanes;
+    state.poppers = to_vec ? lanes : 1;
+    state.address = address;
+    address += ring.slots * slot_stride(ring);
+    states_.push_back(std::move(state));
+  }
+}
+
+size_t RingTimes::find(const std::string& name) const {
+  const auto it = std::find_if(states_.begin(), states_.end(), [&](const State& s) { return s.ring.name == name; });
+  PTO_CHECK(it != states_.end(), "both cores of a pair have the same rings");
+  return static_cast<size_t>(it - states_.begin());
+}
+
+std::optional<Ticks> RingTimes::room(size_t ring, int64_t number) const {
+  const State& state = states_[ring];
+  const int64_t needed = number - state.ring.slots;  // the slot's last use
+  Ticks at = 0;
+  for (int side = 0; needed >= 0 && side < state.poppers; ++side) {
+    const Side& popper = state.sides[static_cast<size_t>(side)];
+    if (popper.freed <= needed) {
+      return std::nullopt;
+    }
+    at = std::max(at, popper.free_times[static_cast<size_t>(needed) % kKept]);
+  }
+  return at;
+}
+
+std::optional<Ticks> RingTimes::tile(size_t ring, int64_t number) const {
+  const State& state = states_[ring];
+  Ticks at = 0;
+  for (int side = 0; side < state.pushers; ++side) {
+    const Side& pusher = state.sides[static_cast<size_t>(side)];
+    if (pusher.pushed <= number) {
+      return std::nullopt;
+    }
+    at = std::max(at, pusher.push_times[static_cast<size_t>(number) % kKept]);
+  }
+  return at;
+}
+
+void RingTimes::pushed(size_t ring, int side, Ticks visible) {
+  Side& pusher = states_[ring].sides[index_of(side)];
+  pusher.push_times[static_cast<size_t>(pusher.pushed++) % kKept] = visible;
+  ++changes_;
+}
+
+void RingTimes::freed(size_t ring, int side, Ticks visible) {
+  Side& popper = states_[ring].sides[index_of(side)];
+  popper.free_times[static_cast<size_t>(popper.freed++) % kKept] = visible;
+  ++changes_;
+}
+
+int64_t RingTimes::address(size_t ring, int side, int64_t number) const {
+  const State& state = states_[ring];
+  int64_t at = state.address + number % state.ring.slots * slot_stride(state.ring);
+  if (side != kCube && state.ring.split == Split::Rows) {
+    at += byte_size(state.ring.dtype, side * (state.ring.rows / 2) * state.ring.cols);
+  } else if (side != kCube && state.ring.split == Split::Cols) {
+    at += byte_size(state.ring.dtype, side * (state.ring.cols / 2));
+  }
+  return at;
+}
+
+int64_t RingTimes::row_bytes(size_t ring) const {
+  return byte_size(states_[ring].ring.dtype, states_[ring].ring.cols);
+}
+
+int64_t RingTimes::held(size_t ring) const {
+  const State& state = states_[ring];
+  int64_t pushed = 0;
+  int64_t freed = INT64_MAX;
+  for (int side = 0; side < state.pushers; ++side) {
+    pushed = std::max(pushed, state.sides[static_cast<size_t>(side)].pushed);
+  }
+  for (int side = 0; side < state.poppers; ++side) {
+    freed = std::min(freed, state.sides[static_cast<size_t>(side)].freed);
+  }
+  return pushed - freed;
+}
+
+}  // namespace pto::runtime

@@ -1,0 +1,53 @@
+#include "runtime/values/pair_runner.h"
+
+namespace pto::runtime {
+
+BlockRunner::Status PairRunner::run(const Program& cube, const Program& vec, uint32_t lanes, int64_t block,
+                                    int event_ids, std::span<std::byte* const> cube_tensors,
+                                    std::span<std::byte* const> vec_tensors, int64_t max_statements) {
+  RingMemory rings(cube.core->rings, static_cast<int>(lanes));
+  stuck_.clear();
+  runners_[0].start(cube, block, 0, event_ids, cube_tensors, max_statements, &rings, RingMemory::kCube);
+  for (uint32_t lane = 0; lane < lanes; ++lane) {
+    runners_[lane + 1].start(vec, block, lane, event_ids, vec_tensors, max_statements, &rings, static_cast<int>(lane));
+  }
+  const size_t count = lanes + 1;
+  std::array<bool, 3> done{};
+  for (bool all = false, moved = true; !all; moved = false) {
+    all = true;
+    for (size_t i = 0; i < count; ++i) {
+      if (done[i]) {
+        continue;
+      }
+      const int64_t before = runners_[i].statements();
+      const BlockRunner::Status status = runners_[i].resume();
+      moved = moved || runners_[i].statements() != before;
+      if (status == BlockRunner::Status::Fault || status == BlockRunner::Status::Limit) {
+        fault_ = runners_[i].fault();
+        return status;
+      }
+      done[i] = status == BlockRunner::Status::Ok;
+      all = all && done[i];
+    }
+    if (!all && !moved) {
+      for (size_t i = 0; i < count; ++i) {
+        if (!done[i]) {
+          const std::string side = i == 0 ? "the cube core" : "lane " + std::to_string(i - 1);
+          stuck_.push_back(side + " " + runners_[i].waiting());
+          stuck_at_ = stuck_.size() == 1 ? runners_[i].location() : stuck_at_;
+        }
+      }
+      return BlockRunner::Status::Blocked;
+    }
+  }
+  for (size_t i = 0; i < cube.core->rings.size(); ++i) {
+    if (rings.held(i) != 0) {
+      fault_ = {DiagId::FaultRingLeft, cube.core->location,
+                {rings.ring(i).name, std::to_string(rings.held(i)), cube.core->name}, ""};
+      return BlockRunner::Status::Fault;
+    }
+  }
+  return BlockRunner::Status::Ok;
+}
+
+}  // namespace pto::runtime
