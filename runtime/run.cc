@@ -77,10 +77,10 @@ class Run {
         }
         return false;
       case RunStatus::Limit:
-        limit(outcome.trace_too_long);
+        limit(outcome.trace_too_long, outcome.too_many_statements);
         return false;
       default:
-        deadlock(outcome);
+        deadlock(" at cycle " + std::to_string(outcome.stuck_cycle), outcome.stuck);
         return false;
     }
   }
@@ -88,21 +88,22 @@ class Run {
   void values() {
     allocate();
     const ValuesOutcome outcome =
-        execute_values(object_, program_, target_, binding_, plans_, memory_, options_.threads,
-                       options_.mode == Mode::Values ? options_.max_cycles : 0);
+        execute_values(object_, program_, target_, binding_, plans_, memory_,
+                       {options_.threads, options_.mode == Mode::Values ? options_.max_cycles : 0,
+                        options_.max_statements});
     if (outcome.status == RunStatus::Fault) {
       fault(*outcome.fault);
     } else if (outcome.status == RunStatus::Limit) {
-      limit(false);
+      limit(false, outcome.too_many_statements);
     } else if (outcome.status == RunStatus::Deadlock) {
-      TimeOutcome stuck;
-      for (const std::string& line : outcome.stuck) {
-        stuck.stuck.push_back("task `" + program_.tasks[outcome.fault->task].name + "` block " +
-                              std::to_string(outcome.fault->block) + ": " + line);
+      std::vector<StuckLine> lines;
+      for (const RingWait& wait : outcome.stuck) {
+        lines.push_back({"task `" + program_.tasks[outcome.fault->task].name + "` block " +
+                             std::to_string(outcome.fault->block) + ": " + wait.what + " at " +
+                             place_of(object_, wait.location, subject_),
+                         wait.location});
       }
-      stuck.stuck_first = stuck.stuck.empty() ? "" : stuck.stuck.front();
-      stuck.stuck_at = outcome.stuck_at;
-      deadlock(stuck);
+      deadlock("", lines);
     }
   }
 
@@ -133,31 +134,32 @@ class Run {
 
   void fault(const LocatedFault& found) {
     result_.status = RunStatus::Fault;
-    report_fault(found.fault, object_, program_.tasks[found.task], found.block, plans_[found.task].blocks, subject_,
-                 sink_);
+    report_fault(found, object_, program_.tasks[found.task], plans_[found.task].blocks, subject_, sink_);
   }
 
-  void limit(bool trace) {
+  void limit(bool trace, bool statements) {
     result_.status = RunStatus::Limit;
     if (trace) {
       sink_.report(DiagId::TraceLimit, subject_, {std::to_string(kMostSlices)});
+    } else if (statements) {
+      sink_.report(DiagId::CycleLimit, subject_, {std::to_string(options_.max_statements) + " statements"});
     } else {
-      sink_.report(DiagId::CycleLimit, subject_,
-                   {std::to_string(options_.max_cycles > 0 ? options_.max_cycles
-                                                           : kMostTicks / timing::kTicksPerCycle)});
+      const int64_t most = options_.max_cycles > 0 ? options_.max_cycles : kMostTicks / timing::kTicksPerCycle;
+      sink_.report(DiagId::CycleLimit, subject_, {std::to_string(most) + " cycles"});
     }
   }
 
-  void deadlock(const TimeOutcome& outcome) {
+  // `when`: " at cycle 7", or nothing where there is no time.
+  void deadlock(const std::string& when, const std::vector<StuckLine>& lines) {
     constexpr size_t kMostLines = 16;
     result_.status = RunStatus::Deadlock;
-    auto handle = sink_.report(DiagId::Deadlock, place_of(object_, outcome.stuck_at, subject_),
-                               {std::to_string(outcome.stuck_cycle), outcome.stuck_first});
-    for (size_t i = 1; i < outcome.stuck.size() && i <= kMostLines; ++i) {
-      handle.note(Span{}, outcome.stuck[i]);
+    const StuckLine first = lines.empty() ? StuckLine{"nothing can go on", {}} : lines.front();
+    auto handle = sink_.report(DiagId::Deadlock, place_of(object_, first.location, subject_), {when, first.text});
+    for (size_t i = 1; i < lines.size() && i <= kMostLines; ++i) {
+      handle.note(Span{}, lines[i].text);
     }
-    if (outcome.stuck.size() > kMostLines + 1) {
-      handle.note(Span{}, std::to_string(outcome.stuck.size() - kMostLines - 1) + " more");
+    if (lines.size() > kMostLines + 1) {
+      handle.note(Span{}, std::to_string(lines.size() - kMostLines - 1) + " more");
     }
   }
 

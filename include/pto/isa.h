@@ -71,7 +71,7 @@ enum class ValidRule : uint8_t {
   Mask,          // rows of the source, ceil(cols / 8) bytes a row in the mask's elements
   RowReduce,     // (rows, 1)
   ColReduce,     // (1, cols)
-  Full2D,        // the larger rows and cols of the two sources
+  Full2D,        // the larger rows and cols of the two sources; empty if one is
   MatMul,        // rows of the left, columns of the right operand
 };
 

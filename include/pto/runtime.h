@@ -30,6 +30,8 @@ struct Options {
   Mode mode = Mode::Both;
   int threads = 1;            // host threads for values; never changes a value or a cycle
   int64_t max_cycles = 0;     // 0: no limit; more ends the run with RunStatus::Limit
+  // Statements that all blocks together may take, loop iterations included: the end of a loop that has none.
+  int64_t max_statements = 10'000'000'000;
   bool record_trace = false;  // keep a slice for every instruction
 };
 

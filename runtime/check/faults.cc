@@ -14,16 +14,24 @@ std::string place_of(const object::Object& object, const object::Location& locat
   return line.empty() ? subject : line + ":" + std::to_string(location.column);
 }
 
-void report_fault(const Fault& fault, const object::Object& object, const object::Task& task, int64_t block,
-                  int64_t blocks, const std::string& subject, DiagnosticSink& sink) {
+void report_fault(const LocatedFault& found, const object::Object& object, const object::Task& task, int64_t blocks,
+                  const std::string& subject, DiagnosticSink& sink) {
+  const Fault& fault = found.fault;
+  const bool lane = task.vec && found.side != kCubeSide;
   const auto& a = fault.args;
   auto handle =
       sink.report(fault.id, place_of(object, fault.location, subject), {a[0], a[1], a[2], a[3], a[4], a[5]});
   if (!fault.note.empty()) {
     handle.note(Span{}, fault.note);
   }
-  handle.note(Span{}, "in block " + std::to_string(block) + " of " + std::to_string(blocks) + " of task `" + task.name +
-                          "`, core program `" + object.cores[task.core].name + "`");
+  handle.note(Span{}, "in block " + std::to_string(found.block) + " of " + std::to_string(blocks) + " of task `" +
+                          task.name + "`, core program `" + object.cores[lane ? task.vec->core : task.core].name + "`" +
+                          (lane ? ", lane " + std::to_string(found.side) : std::string()));
+}
+
+Fault ring_left(const object::Core& cube, const std::string& ring, int64_t tiles) {
+  return {DiagId::FaultRingLeft, cube.location,
+          {ring, std::to_string(tiles) + (tiles == 1 ? " tile" : " tiles"), cube.name}, ""};
 }
 
 std::string valid_text(const Valid& valid) { return std::to_string(valid.rows) + " x " + std::to_string(valid.cols); }

@@ -8,6 +8,7 @@
 
 #include "pto/diagnostics.h"
 #include "pto/object.h"
+#include "runtime/check/ring_regions.h"
 
 namespace pto::runtime {
 
@@ -23,9 +24,18 @@ std::string place_of(const object::Object& object, const object::Location& locat
 // "file:line", "" where it is not known.
 std::string line_of(const object::Object& object, const object::Location& location);
 
-// Reports a fault of block `block` of `task`.
-void report_fault(const Fault& fault, const object::Object& object, const object::Task& task, int64_t block,
-                  int64_t blocks, const std::string& subject, DiagnosticSink& sink);
+// A fault of a block of a task; of a mixed task: on which side.
+struct LocatedFault {
+  Fault fault;
+  uint32_t task = 0;
+  int64_t block = 0;
+  int side = kCubeSide;
+};
+void report_fault(const LocatedFault& found, const object::Object& object, const object::Task& task, int64_t blocks,
+                  const std::string& subject, DiagnosticSink& sink);
+
+// A ring of a cluster whose block has ended still holds tiles. `cube`: the cube core's program.
+Fault ring_left(const object::Core& cube, const std::string& ring, int64_t tiles);
 
 std::string valid_text(const Valid& valid);  // "16 x 64"
 

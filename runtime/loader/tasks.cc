@@ -25,7 +25,7 @@ class Planner {
       plan.vec.emplace_back();
       plan.vec[0].task = index;
       plan.lanes = task_->vec->lanes;
-      if (!call(plan.vec[0], task_->vec->core, task_->vec->args, task_->vec->dims)) {
+      if (!call(plan.vec[0], task_->vec->core, task_->vec->args, task_->vec->dims) || !rings_fit(plan)) {
         return Reported{};
       }
     }
@@ -54,6 +54,15 @@ class Planner {
     core_ = &object_.cores[core];
     plan.core = core;
     return set_dims(plan, args, dims) && set_arguments(plan, args) && check_params(plan);
+  }
+
+  bool rings_fit(const TaskPlan& plan) {
+    int64_t bytes = 0;
+    for (const isa::Ring& ring : object_.cores[plan.core].rings) {
+      bytes += ring.slots * ring.slot_bytes();
+    }
+    return bytes <= kMostRingBytes || fail("its rings take " + std::to_string(bytes) + " bytes; the most are " +
+                                           std::to_string(kMostRingBytes));
   }
 
   bool set_dims(TaskPlan& plan, const std::vector<object::Argument>& args, const std::vector<ExprId>& dims) {

@@ -124,7 +124,8 @@ void CoreTimer::walk() {
         now_ += steps * config_.scalar;
       }
       // A statement takes time on every machine; one whose description says otherwise must not run for ever.
-      if (now_ > config_.limit || statements_ > config_.limit) {
+      *config_.statements -= steps + 1;
+      if (now_ > config_.limit || statements_ > config_.limit || *config_.statements < 0) {
         status_ = Status::Limit;
       } else if (stepped == Stepper::Status::Fault) {
         fault_ = stepper_.fault();
@@ -314,6 +315,7 @@ CoreTimer::Entry CoreTimer::make_entry(const Instruction& inst, const timing::Co
     entry.flag = flag_index(inst, issued.event);
   } else if (inst.ring_op != RingOp::None) {
     entry.number = ring_counts_[inst.ring];
+    entry.valid = issued.valids[0];
     if (inst.ring_op != RingOp::Free && !inst.ring_local) {
       ring_transfer(inst, entry.number, cost, entry.transfer);
     }
@@ -341,13 +343,28 @@ std::optional<Ticks> CoreTimer::ring_ready(const Instruction& inst, int64_t numb
 }
 
 // The instruction's work ends then: the other side may hear of it.
-void CoreTimer::ring_done(const Instruction& inst, Ticks end) {
+void CoreTimer::ring_done(const Entry& entry, Ticks end) {
+  const Instruction& inst = *entry.inst;
   const size_t ring = ring_numbers_[inst.ring];
   if (inst.ring_op == RingOp::Push) {
-    rings_->pushed(ring, side_, end + config_.ring_latency);
+    rings_->pushed(ring, side_, entry.valid, end + config_.ring_latency);
   } else if (inst.ring_op == RingOp::Free || !inst.ring_local) {
     rings_->freed(ring, side_, end + config_.ring_latency);
   }
+}
+
+// Is the tile that has come what the pop expects?
+bool CoreTimer::check_pop(const Entry& entry) {
+  const Instruction& inst = *entry.inst;
+  std::string problem = rings_->problem(ring_numbers_[inst.ring], side_, entry.number, entry.valid);
+  if (problem.empty()) {
+    return true;
+  }
+  fault_ = {DiagId::FaultRing, location(inst.statement),
+            {std::string(isa::info(inst.opcode).mnemonic), timed_->program->core->rings[inst.ring].name,
+             std::move(problem)}, ""};
+  status_ = Status::Fault;
+  return false;
 }
 
 void CoreTimer::ring_transfer(const Instruction& inst, int64_t number, const timing::Cost& cost,
@@ -363,13 +380,6 @@ void CoreTimer::ring_transfer(const Instruction& inst, int64_t number, const tim
   transfer.rows = valid.rows;
   transfer.stride = rings_->row_bytes(ring);
   transfer.row_bytes = byte_size(inst.gm_dtype, valid.cols);
-}
-
-std::string CoreTimer::ring_text(const Instruction& inst) const {
-  const isa::Ring& ring = timed_->program->core->rings[inst.ring];
-  return (inst.ring_op == RingOp::Push ? "waits for room in ring `" : "waits for a tile from ring `") + ring.name +
-         "`, " + std::to_string(rings_->held(ring_numbers_[inst.ring])) + " of " + std::to_string(ring.slots) +
-         " slots full,";
 }
 
 // --- pipes
@@ -424,7 +434,7 @@ bool CoreTimer::drain_one(uint32_t index) {
     reason = Stall::Barrier;
   } else if (inst.ring_op == RingOp::Push || inst.ring_op == RingOp::Pop) {
     const std::optional<Ticks> ready = ring_ready(inst, entry.number);
-    if (!ready) {
+    if (!ready || (inst.ring_op == RingOp::Pop && !check_pop(entry))) {
       return false;
     }
     start = std::max(turn, *ready);
@@ -447,10 +457,11 @@ bool CoreTimer::drain_one(uint32_t index) {
   const uint32_t flag = entry.flag;
   const uint32_t statement = inst.statement;
   if (inst.kind == InstKind::Work) {
-    pipe.worked = end;
+    // A pop or free of a local ring only synchronises: a pipe that was idle before it still is.
+    pipe.worked = inst.ring_op == RingOp::Pop || inst.ring_op == RingOp::Free ? pipe.worked : end;
     pipe.done = std::max(pipe.done, end + entry.cost.tail);
     if (inst.ring_op != RingOp::None) {
-      ring_done(inst, pipe.done);
+      ring_done(entry, pipe.done);
     }
   }
   trace(index, inst, inst.kind == InstKind::Work ? start : turn, end);
@@ -468,7 +479,7 @@ void CoreTimer::start_copy(Pipe& pipe, uint32_t index, Entry& entry, Ticks start
     pipe.worked = pipe.free;
     pipe.done = std::max(pipe.done, pipe.free);
     if (entry.inst->ring_op != RingOp::None) {
-      ring_done(*entry.inst, pipe.free);
+      ring_done(entry, pipe.free);
     }
     trace(index, *entry.inst, start, pipe.free);
     pop(pipe, start);
@@ -494,7 +505,7 @@ void CoreTimer::transfer_ended(uint32_t index, Ticks end) {
   pipe.done = std::max(pipe.done, end + transfer.after);
   pipe.in_flight = false;
   if (pipe.flying.inst->ring_op != RingOp::None) {
-    ring_done(*pipe.flying.inst, end + transfer.after);
+    ring_done(pipe.flying, end + transfer.after);
   }
   trace(index, *pipe.flying.inst, pipe.flying.issued, end);
   dirty_ |= uint32_t{1} << index;
@@ -565,50 +576,79 @@ bool CoreTimer::wait_flag(uint32_t index, Ticks turn, Ticks& cleared) {
 
 // --- what it waits for
 
-std::vector<std::string> CoreTimer::describe(const object::Object& object) const {
-  std::vector<std::string> lines;
-  const auto at = [&](uint32_t statement) {
-    const std::string line = line_of(object, location(statement));
-    return line.empty() ? "statement " + std::to_string(statement) : line;
-  };
-  const auto add = [&](isa::Pipe pipe, std::string text) {
-    lines.push_back("pipe " + std::string(isa::spelling(pipe)) + " " + std::move(text));
-  };
+std::vector<CoreWait> CoreTimer::waits() const {
+  std::vector<CoreWait> found;
   if (!walked_ && have_) {
-    const Instruction& inst = *stepper_.issued().inst;
-    if (inst.kind == InstKind::WaitFlag && inst.pipe == isa::Pipe::S) {
-      add(isa::Pipe::S, "waits for flag " + flag_text(flag_index(inst, stepper_.issued().event)) + " at " +
-                            at(inst.statement));
-    } else if (inst.ring_op != RingOp::None && config_.target->ring_wait_scalar) {
-      add(isa::Pipe::S, ring_text(inst) + " at " + at(inst.statement));
-    } else if (inst.kind == InstKind::Barrier) {
-      add(isa::Pipe::S, "waits in a barrier for all pipes at " + at(inst.statement));
-    } else {
-      add(isa::Pipe::S, "waits for room in the queue of pipe " + std::string(isa::spelling(inst.pipe)) + " at " +
-                            at(inst.statement));
+    found.push_back(scalar_wait());
+  }
+  for (uint32_t i = 0; i < pipes_.size(); ++i) {
+    if (pipes_[i].count > 0) {
+      found.push_back(pipe_wait(i));
     }
   }
-  for (size_t i = 0; i < pipes_.size(); ++i) {
-    const Pipe& pipe = pipes_[i];
-    if (pipe.count > 0) {
-      const Entry& entry = pipe.ring[pipe.head];
-      const std::string what = entry.inst->ring_op != RingOp::None ? ring_text(*entry.inst)
-                                                                   : "waits for flag " + flag_text(entry.flag);
-      add(static_cast<isa::Pipe>(i), what + " at " + at(entry.inst->statement) +
-                                         " since cycle " +
-                                         std::to_string(std::max(pipe.free, entry.issued) / timing::kTicksPerCycle));
-    }
-  }
-  return lines;
+  return found;
 }
 
-object::Location CoreTimer::stuck_at() const {
-  for (const Pipe& pipe : pipes_) {
-    if (pipe.count > 0) {
-      return location(pipe.ring[pipe.head].inst->statement);
+CoreWait CoreTimer::scalar_wait() const {
+  const Instruction& inst = *stepper_.issued().inst;
+  CoreWait wait;
+  wait.statement = inst.statement;
+  const bool room = inst.pipe == isa::Pipe::S || inst.pipe == isa::Pipe::All ||
+                    pipes_[static_cast<size_t>(inst.pipe)].count < static_cast<size_t>(config_.queue_depth);
+  if (inst.kind == InstKind::WaitFlag && inst.pipe == isa::Pipe::S) {
+    wait.other = inst.source_pipe;
+    wait.what = "for flag " + flag_text(flag_index(inst, stepper_.issued().event));
+  } else if (inst.kind == InstKind::Barrier && inst.pipe == isa::Pipe::All) {
+    wait.kind = CoreWait::Kind::Barrier;
+    wait.what = "in a barrier for all pipes";
+  } else if (inst.ring_op != RingOp::None && room) {
+    wait.since = now_;
+    describe_ring(inst, ring_counts_[inst.ring], wait);
+  } else {
+    wait.kind = CoreWait::Kind::Queue;
+    wait.other = inst.pipe;
+    wait.what = "for room in the queue of pipe " + std::string(isa::spelling(inst.pipe));
+  }
+  return wait;
+}
+
+CoreWait CoreTimer::pipe_wait(uint32_t index) const {
+  const Pipe& pipe = pipes_[index];
+  const Entry& entry = pipe.ring[pipe.head];
+  CoreWait wait;
+  wait.pipe = static_cast<isa::Pipe>(index);
+  wait.statement = entry.inst->statement;
+  wait.since = std::max(pipe.free, entry.issued);
+  if (entry.inst->ring_op != RingOp::None) {
+    describe_ring(*entry.inst, entry.number, wait);
+  } else {
+    wait.other = entry.inst->source_pipe;
+    wait.what = "for flag " + flag_text(entry.flag);
+  }
+  return wait;
+}
+
+void CoreTimer::describe_ring(const Instruction& inst, int64_t number, CoreWait& wait) const {
+  const isa::Ring& ring = timed_->program->core->rings[inst.ring];
+  const bool push = inst.ring_op == RingOp::Push;
+  wait.kind = push ? CoreWait::Kind::Room : CoreWait::Kind::Tile;
+  wait.ring = ring_numbers_[inst.ring];
+  wait.number = push ? number - ring.slots : number;
+  wait.what = (push ? "for room in ring `" : "for a tile from ring `") + ring.name + "`, " +
+              std::to_string(rings_->held(wait.ring)) + " of " + std::to_string(ring.slots) + " slots full,";
+}
+
+std::optional<isa::Pipe> CoreTimer::pipe_of_ring(const std::string& ring) const {
+  for (size_t i = 0; i < pipes_.size(); ++i) {
+    const Pipe& pipe = pipes_[i];
+    for (size_t k = 0; k < pipe.count; ++k) {
+      const Instruction& inst = *pipe.ring[(pipe.head + k) & (pipe.ring.size() - 1)].inst;
+      if (inst.ring_op != RingOp::None && timed_->program->core->rings[inst.ring].name == ring) {
+        return static_cast<isa::Pipe>(i);
+      }
     }
   }
-  return have_ ? location(stepper_.issued().inst->statement) : timed_->program->core->location;
+  return std::nullopt;
 }
 
 }  // namespace pto::runtime

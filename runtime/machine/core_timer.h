@@ -35,6 +35,7 @@ struct TimingConfig {
   Ticks ring_latency = 0;
   int64_t queue_depth = 1;
   Ticks limit = kMostTicks;
+  int64_t* statements = nullptr;  // that the run may still take
   std::vector<TraceSlice>* trace = nullptr;  // times in ticks until the run is over
 };
 TimingConfig timing_config(const Target& target, int64_t max_cycles);
@@ -81,6 +82,20 @@ struct PipeTotals {
   int64_t instructions = 0;
 };
 
+// What a pipe of a core that can't go on waits for.
+struct CoreWait {
+  // Room in a queue; the end of all other pipes' work; room for a tile in a ring, or its coming.
+  enum class Kind : uint8_t { Flag, Queue, Barrier, Room, Tile };
+  Kind kind = Kind::Flag;
+  isa::Pipe pipe = isa::Pipe::S;
+  isa::Pipe other = isa::Pipe::S;  // Flag: the pipe that sets it. Queue: whose
+  size_t ring = 0;                 // Room, Tile: as RingTimes counts
+  int64_t number = 0;              // the tile that must be given back, or must come
+  uint32_t statement = 0;
+  std::optional<Ticks> since;
+  std::string what;                // "for flag mte2 -> v, 0"
+};
+
 class CoreTimer {
  public:
   enum class Status : uint8_t { Waiting, Finished, Fault, Limit };
@@ -89,7 +104,7 @@ class CoreTimer {
 
   // `rings` and `side`: of a core of a pair; a lane is its side.
   void start(std::shared_ptr<TimedProgram> program, const BlockStart& block, std::shared_ptr<RingTimes> rings = nullptr,
-             int side = RingTimes::kCube);
+             int side = kCubeSide);
   void rings_changed();
   // Goes on as far as times are known. Copies that were started are in `requests()`, by pipe, until cleared.
   Status advance();
@@ -102,12 +117,14 @@ class CoreTimer {
   const BlockStart& block() const { return block_; }
   const Fault& fault() const { return fault_; }
   CoreKind kind() const { return kind_; }
+  int side() const { return side_; }
   const PipeTotals& totals(int pipe) const { return pipes_[static_cast<size_t>(pipe)].totals; }
   int64_t blocks() const { return blocks_; }
-  // What every pipe waits for, a line each; for the deadlock report.
-  std::vector<std::string> describe(const object::Object& object) const;
-  // Where the first instruction stands that waits.
-  object::Location stuck_at() const;
+  // For the deadlock report: what every pipe waits for, the pipe whose queue has an instruction of a ring, the program.
+  std::vector<CoreWait> waits() const;
+  std::optional<isa::Pipe> pipe_of_ring(const std::string& ring) const;
+  const object::Core& core() const { return *timed_->program->core; }
+  const RingTimes* rings() const { return rings_.get(); }
 
  private:
   struct Entry {
@@ -116,6 +133,7 @@ class CoreTimer {
     timing::Cost cost;
     uint32_t flag = 0;
     int64_t number = 0;  // of a push or pop among those of its ring
+    Valid valid;         // of its tile
     Transfer transfer;
   };
   struct Pipe {
@@ -148,9 +166,12 @@ class CoreTimer {
   bool issue_scalar(const Instruction& inst, const timing::Cost& cost);
   bool issue_barrier_all(const timing::Cost& cost);
   std::optional<Ticks> ring_ready(const Instruction& inst, int64_t number) const;
-  void ring_done(const Instruction& inst, Ticks end);
+  void ring_done(const Entry& entry, Ticks end);
+  bool check_pop(const Entry& entry);
   void ring_transfer(const Instruction& inst, int64_t number, const timing::Cost& cost, Transfer& transfer) const;
-  std::string ring_text(const Instruction& inst) const;
+  CoreWait scalar_wait() const;
+  CoreWait pipe_wait(uint32_t pipe) const;
+  void describe_ring(const Instruction& inst, int64_t number, CoreWait& wait) const;
   bool issue_queued(const Instruction& inst, const timing::Cost& cost);
   Entry make_entry(const Instruction& inst, const timing::Cost& cost);
   void drain_all();
@@ -185,7 +206,7 @@ class CoreTimer {
   std::shared_ptr<RingTimes> rings_;
   std::vector<size_t> ring_numbers_;  // by the core's RingId
   std::array<int64_t, isa::kMaxRings> ring_counts_{};  // pushes, or pops, issued
-  int side_ = RingTimes::kCube;
+  int side_ = kCubeSide;
   uint32_t dirty_ = 0;      // pipes that may be able to go on
   Ticks now_ = 0;           // of the scalar unit
   Ticks barrier_until_ = 0; // end of the last barrier on all pipes

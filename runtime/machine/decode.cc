@@ -17,8 +17,7 @@ class Decoder {
       : core_(core), plan_(plan), target_(target), out_(out), fault_(fault), expressions_(core, plan, prepare(out)) {}
 
   bool run() {
-    find_ring_buffers();
-    if (!place_slots() || !add_tensors()) {
+    if (!find_ring_buffers() || !place_slots() || !check_ring_memory() || !add_tensors()) {
       return false;
     }
     for (uint32_t i = 0; i < core_.code.size(); ++i) {
@@ -325,17 +324,58 @@ class Decoder {
     out.ring_local = target_.ring_is_local(core_.rings[out.ring].direction);
   }
 
-  // Buffers that are the memory of a local ring.
-  void find_ring_buffers() {
-    ring_buffers_.assign(core_.buffers.size(), false);
-    for (const object::Stmt& stmt : core_.code) {
-      if (stmt.kind == object::StmtKind::Inst && stmt.inst.opcode == isa::Opcode::TPop) {
-        const isa::Ring& ring = core_.rings[stmt.inst.operands[1].ring.index()];
-        if (target_.ring_is_local(ring.direction)) {
-          ring_buffers_[stmt.inst.operands[0].buffer.index()] = true;
-        }
+  // Which buffers are the memory of a local ring: what it pops into.
+  bool find_ring_buffers() {
+    ring_of_.assign(core_.buffers.size(), std::nullopt);
+    std::vector<std::optional<uint32_t>> memory(core_.rings.size());
+    for (; statement_ < core_.code.size(); ++statement_) {
+      const object::Stmt& stmt = core_.code[statement_];
+      if (stmt.kind != object::StmtKind::Inst || stmt.inst.opcode != isa::Opcode::TPop) {
+        continue;
+      }
+      const uint32_t ring = stmt.inst.operands[1].ring.index();
+      const uint32_t buffer = stmt.inst.operands[0].buffer.index();
+      if (!target_.ring_is_local(core_.rings[ring].direction)) {
+        continue;
+      }
+      if (ring_of_[buffer].value_or(ring) != ring || memory[ring].value_or(buffer) != buffer) {
+        return fail("the memory of ring `" + core_.rings[ring].name + "` is not one buffer of its own");
+      }
+      ring_of_[buffer] = ring;
+      memory[ring] = buffer;
+    }
+    statement_ = 0;
+    return true;
+  }
+
+  // The producer writes a ring's memory whenever it is free: nothing else may live there.
+  bool check_ring_memory() {
+    for (const SlotInfo& slot : out_.slots) {
+      for (uint32_t i = slot.overlap_begin; ring_of_[slot.buffer] && i < slot.overlap_end; ++i) {
+        const std::string& other = core_.buffers[out_.slots[out_.overlaps[i]].buffer].name;
+        return fail("buffer `" + other + "` shares bytes with `" + core_.buffers[slot.buffer].name +
+                    "`, the memory of ring `" + core_.rings[*ring_of_[slot.buffer]].name + "`");
       }
     }
+    return true;
+  }
+
+  // Only pops write the memory of a ring, its name means the tile popped last, and `tfree` gives back no other.
+  bool check_ring_tile(const isa::Operand& operand, const Instruction& inst) {
+    const std::optional<uint32_t> ring = ring_of_[operand.buffer.index()];
+    const std::string& buffer = core_.buffers[operand.buffer.index()].name;
+    if (inst.opcode == isa::Opcode::TFree) {
+      return ring == inst.ring || fail("`" + buffer + "` is not the memory of ring `" + core_.rings[inst.ring].name + "`");
+    }
+    if (!ring) {
+      return true;
+    }
+    const std::string what = "`" + buffer + "`, the memory of ring `" + core_.rings[*ring].name + "`, is ";
+    if (operand.slot.valid()) {
+      return fail(what + "named with a slot");
+    }
+    return !isa::writes(operand.kind) || inst.opcode == isa::Opcode::TPop ||
+           fail(what + "written by `" + std::string(isa::info(inst.opcode).mnemonic) + "`");
   }
 
   bool add_operand(const isa::Operand& operand, Instruction& out) {
@@ -393,7 +433,10 @@ class Decoder {
     tile.first_slot = first_slot_[tile.buffer];
     tile.slots = buffer.slots;
     tile.slot = expressions_.constant(0);
-    tile.popped = ring_buffers_[tile.buffer];
+    tile.popped = ring_of_[tile.buffer].has_value();
+    if (!check_ring_tile(operand, out)) {
+      return false;
+    }
     if (operand.slot.valid() && !integer(operand.slot, tile.slot, "a slot")) {
       return false;
     }
@@ -472,7 +515,7 @@ class Decoder {
   std::vector<uint32_t> first_slot_;  // by buffer
   std::vector<int64_t> elements_;     // by tensor
   std::vector<uint32_t> open_;        // walk steps of For, If, Jump that wait for their ends
-  std::vector<bool> ring_buffers_;    // by buffer
+  std::vector<std::optional<uint32_t>> ring_of_;  // by buffer: the local ring whose memory it is
   uint32_t statement_ = 0;
 };
 

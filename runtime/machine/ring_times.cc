@@ -12,23 +12,21 @@ using isa::Split;
 
 constexpr int64_t kSlotAlignment = 512;
 
-size_t index_of(int side) { return side == RingTimes::kCube ? 0 : static_cast<size_t>(side); }
-
 int64_t slot_stride(const isa::Ring& ring) {
   return (ring.slot_bytes() + kSlotAlignment - 1) / kSlotAlignment * kSlotAlignment;
 }
 
 }  // namespace
 
-int64_t RingTimes::bytes(std::span<const isa::Ring> rings) {
+int64_t RingTimes::bytes(std::span<const isa::Ring> rings, const Target& target) {
   int64_t total = 0;
   for (const isa::Ring& ring : rings) {
-    total += ring.slots * slot_stride(ring);
+    total += target.ring_is_local(ring.direction) ? 0 : ring.slots * slot_stride(ring);
   }
   return total;
 }
 
-RingTimes::RingTimes(std::span<const isa::Ring> rings, int lanes, int64_t address) {
+RingTimes::RingTimes(std::span<const isa::Ring> rings, int lanes, const Target& target, int64_t address) {
   for (const isa::Ring& ring : rings) {
     State state;
     state.ring = ring;
@@ -36,7 +34,7 @@ RingTimes::RingTimes(std::span<const isa::Ring> rings, int lanes, int64_t addres
     state.pushers = to_vec || ring.split == Split::None ? 1 : lanes;
     state.poppers = to_vec ? lanes : 1;
     state.address = address;
-    address += ring.slots * slot_stride(ring);
+    address += bytes({&ring, 1}, target);
     states_.push_back(std::move(state));
   }
 }
@@ -74,24 +72,53 @@ std::optional<Ticks> RingTimes::tile(size_t ring, int64_t number) const {
   return at;
 }
 
-void RingTimes::pushed(size_t ring, int side, Ticks visible) {
-  Side& pusher = states_[ring].sides[index_of(side)];
+void RingTimes::pushed(size_t ring, int side, const Valid& valid, Ticks visible) {
+  Side& pusher = states_[ring].sides[side_index(side)];
+  pusher.valids[static_cast<size_t>(pusher.pushed) % kKept] = valid;
   pusher.push_times[static_cast<size_t>(pusher.pushed++) % kKept] = visible;
   ++changes_;
 }
 
 void RingTimes::freed(size_t ring, int side, Ticks visible) {
-  Side& popper = states_[ring].sides[index_of(side)];
+  Side& popper = states_[ring].sides[side_index(side)];
   popper.free_times[static_cast<size_t>(popper.freed++) % kKept] = visible;
   ++changes_;
+}
+
+std::string RingTimes::problem(size_t ring, int side, int64_t number, const Valid& expected) const {
+  const State& state = states_[ring];
+  const size_t at = static_cast<size_t>(number) % kKept;
+  return ring_problem(state.ring, {state.sides[0].valids[at], state.sides[1].valids[at]}, side, expected);
+}
+
+std::vector<int> RingTimes::late_pushers(size_t ring, int64_t number) const {
+  const State& state = states_[ring];
+  std::vector<int> late;
+  for (int side = 0; side < state.pushers; ++side) {
+    if (state.sides[static_cast<size_t>(side)].pushed <= number) {
+      late.push_back(state.ring.direction == RingDirection::C2V ? kCubeSide : side);
+    }
+  }
+  return late;
+}
+
+std::vector<int> RingTimes::late_poppers(size_t ring, int64_t number) const {
+  const State& state = states_[ring];
+  std::vector<int> late;
+  for (int side = 0; side < state.poppers; ++side) {
+    if (state.sides[static_cast<size_t>(side)].freed <= number) {
+      late.push_back(state.ring.direction == RingDirection::C2V ? side : kCubeSide);
+    }
+  }
+  return late;
 }
 
 int64_t RingTimes::address(size_t ring, int side, int64_t number) const {
   const State& state = states_[ring];
   int64_t at = state.address + number % state.ring.slots * slot_stride(state.ring);
-  if (side != kCube && state.ring.split == Split::Rows) {
+  if (side != kCubeSide && state.ring.split == Split::Rows) {
     at += byte_size(state.ring.dtype, side * (state.ring.rows / 2) * state.ring.cols);
-  } else if (side != kCube && state.ring.split == Split::Cols) {
+  } else if (side != kCubeSide && state.ring.split == Split::Cols) {
     at += byte_size(state.ring.dtype, side * (state.ring.cols / 2));
   }
   return at;

@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "pto/isa.h"
+#include "pto/target.h"
+#include "runtime/check/ring_regions.h"
 #include "src/timing/timing.h"
 
 namespace pto::runtime {
@@ -18,17 +20,21 @@ using timing::Ticks;
 
 class RingTimes {
  public:
-  static constexpr int kCube = -1;  // a side; lanes are 0 and 1
-
-  // `address`: where the first ring's slots begin in global memory; they follow each other.
-  RingTimes(std::span<const isa::Ring> rings, int lanes, int64_t address);
+  // `address`: where the first ring's slots begin in global memory; they follow each other. Local rings have none.
+  RingTimes(std::span<const isa::Ring> rings, int lanes, const Target& target, int64_t address);
 
   size_t find(const std::string& name) const;
   // When there is room for a side's push number `number`, or its pop number `number` has come; nullopt: not known yet.
   std::optional<Ticks> room(size_t ring, int64_t number) const;
   std::optional<Ticks> tile(size_t ring, int64_t number) const;
-  void pushed(size_t ring, int side, Ticks visible);
+  void pushed(size_t ring, int side, const Valid& valid, Ticks visible);
   void freed(size_t ring, int side, Ticks visible);
+
+  // What is wrong with a pop whose tile has come: see `ring_problem`.
+  std::string problem(size_t ring, int side, int64_t number, const Valid& expected) const;
+  // Sides that should have pushed tile `number`, or given it back, and have not.
+  std::vector<int> late_pushers(size_t ring, int64_t number) const;
+  std::vector<int> late_poppers(size_t ring, int64_t number) const;
 
   // Address of the side's part of a slot, and the bytes from row to row.
   int64_t address(size_t ring, int side, int64_t number) const;
@@ -38,7 +44,8 @@ class RingTimes {
   int64_t held(size_t ring) const;
   uint64_t changes() const { return changes_; }  // grows with every push and free
 
-  static int64_t bytes(std::span<const isa::Ring> rings);
+  // Global memory that the rings of one cluster take.
+  static int64_t bytes(std::span<const isa::Ring> rings, const Target& target);
 
  private:
   // Nobody is further ahead than a ring's slots, so older times are never asked for.
@@ -48,6 +55,7 @@ class RingTimes {
     int64_t freed = 0;
     std::array<Ticks, kKept> push_times{};
     std::array<Ticks, kKept> free_times{};
+    std::array<Valid, kKept> valids{};  // of pushed tiles
   };
   struct State {
     isa::Ring ring;

@@ -17,6 +17,7 @@ void Stepper::start(const Program& program, int64_t block, int64_t lane, int eve
   bad_ = program.bad;
   registers_[program.block_index] = block;
   registers_[program.lane_index] = lane;
+  lane_ = lane;
   popped_.assign(program.core->buffers.size(), {});
   slots_.resize(program.slots.size());
   for (size_t i = 0; i < slots_.size(); ++i) {
@@ -162,7 +163,7 @@ bool Stepper::resolve(const Instruction& inst) {
   for (uint8_t i = 0; i < inst.index_count; ++i) {
     issued_.index[i] = registers_[inst.index[i]];
   }
-  if (inst.ring_op != RingOp::None && inst.ring_local && !take_ring(inst)) {
+  if (inst.ring_op != RingOp::None && !take_ring(inst)) {
     return false;
   }
   if (!take_slots(inst) || !take_destination(inst) || !agree(inst)) {
@@ -185,9 +186,14 @@ bool Stepper::resolve(const Instruction& inst) {
   return true;
 }
 
-// A popped tile of a local ring is given back before the next one is popped.
+// Lane 0 alone pushes whole tiles. A popped tile of a local ring is given back before the next one is popped.
 bool Stepper::take_ring(const Instruction& inst) {
   if (inst.ring_op == RingOp::Push) {
+    return lane_ == 0 || program_->core->rings[inst.ring].split != isa::Split::None ||
+           fail(DiagId::FaultRing, {mnemonic(), program_->core->rings[inst.ring].name,
+                                    "only lane 0 may push into a ring that is not split"});
+  }
+  if (!inst.ring_local) {
     return true;
   }
   Popped& popped = popped_[inst.tiles[0].buffer];
@@ -222,8 +228,9 @@ bool Stepper::take_slots(const Instruction& inst) {
     if (!state.written) {
       std::string why = "was never written";
       if (state.lost_to != 0) {
-        const object::Location& at = program_->core->code[state.lost_to - 1].location;
-        why = "has been overwritten" + (at.line != 0 ? " by line " + std::to_string(at.line) : std::string());
+        const object::Stmt& by = program_->core->code[state.lost_to - 1];
+        why = by.inst.opcode == isa::Opcode::TFree ? "was given back to its ring" : "has been overwritten";
+        why += by.location.line != 0 ? " by line " + std::to_string(by.location.line) : std::string();
       }
       return fail(DiagId::FaultUninitialised, {mnemonic(), tile_name(inst, i), why});
     }

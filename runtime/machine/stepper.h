@@ -80,6 +80,7 @@ class Stepper {
   uint32_t at_ = 0;
   uint32_t statement_ = 0;
   int64_t scalar_steps_ = 0;
+  int64_t lane_ = 0;
   bool any_bad_ = false;
   std::vector<int64_t> registers_;
   std::vector<uint8_t> bad_;

@@ -27,25 +27,22 @@ class Simulation {
         binding_(binding),
         plans_(plans),
         result_(result),
+        statements_(options.max_statements),
         config_(timing_config(target, options.max_cycles)),
         cube_cores_(static_cast<uint32_t>(target.cube_cores)),
         scheduler_(cube_cores_, static_cast<uint32_t>(target.vec_cores), static_cast<uint32_t>(target.vec_per_cube)),
         arbiter_(rate(target.hbm_bytes_per_cycle), target.l2_bytes > 0 ? rate(target.l2_bytes_per_cycle)
                                                                        : Arbiter::kMostRate * 4096),
-        l2_(target.l2_bytes, binding.footprint),
+        ring_address_((binding.footprint + kGmAlignment - 1) / kGmAlignment * kGmAlignment),
+        ring_bytes_(ring_bytes(object, target, plans)),
+        l2_(target.l2_bytes, ring_bytes_ == 0 ? binding.footprint : ring_address_ + ring_bytes_ * target.cube_cores),
         programs_(object, target),
         timed_(object.cores.size()),
         cores_(cube_cores_ + static_cast<uint32_t>(target.vec_cores)),
         core_free_(cores_.size(), 0),
         clusters_(cube_cores_),
         tasks_(plans.size()) {
-    for (const TaskPlan& plan : plans) {
-      ring_bytes_ = std::max(ring_bytes_, RingTimes::bytes(object.cores[plan.core].rings));
-    }
-    for (const BoundTensor& tensor : binding.tensors) {
-      ring_address_ = std::max(ring_address_, tensor.address + tensor.bytes);
-    }
-    ring_address_ = (ring_address_ + kGmAlignment - 1) / kGmAlignment * kGmAlignment;
+    config_.statements = &statements_;
     if (options.record_trace) {
       config_.trace = &result.trace;
     }
@@ -74,6 +71,7 @@ class Simulation {
       arbiter_.settle(now_);
     }
     outcome_.trace_too_long = result_.trace.size() >= kMostSlices;
+    outcome_.too_many_statements = statements_ < 0;
     if (outcome_.status == RunStatus::Ok && left_ > 0) {
       report_deadlock();
     }
@@ -111,7 +109,17 @@ class Simulation {
     std::shared_ptr<RingTimes> rings;
     std::vector<uint32_t> cores;
     uint32_t running = 0;
+    uint64_t seen = 0;  // changes of the rings that all cores know of
   };
+
+  // Global memory for the rings of one cluster: what the task with the largest ones needs.
+  static int64_t ring_bytes(const object::Object& object, const Target& target, const std::vector<TaskPlan>& plans) {
+    int64_t most = 0;
+    for (const TaskPlan& plan : plans) {
+      most = std::max(most, RingTimes::bytes(object.cores[plan.core].rings, target));
+    }
+    return most;
+  }
 
   static int64_t rate(double bytes_per_cycle) {
     const double ticks = bytes_per_cycle * static_cast<double>(timing::kTicksPerCycle);
@@ -184,24 +192,25 @@ class Simulation {
     if ((!task.program && !(task.program = timed_program(plan, fault))) ||
         (!plan.vec.empty() && !task.vec_program && !(task.vec_program = timed_program(plan.vec[0], fault)))) {
       outcome_.status = RunStatus::Fault;
-      outcome_.fault = LocatedFault{fault, next.task, next.block};
+      outcome_.fault = LocatedFault{fault, next.task, next.block, task.program ? 0 : kCubeSide};
       return;
     }
     if (plan.vec.empty()) {
-      start_core(next.core, task.program, nullptr, RingTimes::kCube);
+      start_core(next.core, task.program, nullptr, kCubeSide);
       advance(next.core);
       return;
     }
     Cluster& cluster = clusters_[next.core];
-    cluster.rings = std::make_shared<RingTimes>(object_.cores[plan.core].rings, static_cast<int>(plan.lanes),
+    cluster.rings = std::make_shared<RingTimes>(object_.cores[plan.core].rings, static_cast<int>(plan.lanes), target_,
                                                 ring_address_ + next.core * ring_bytes_);
     cluster.cores = {next.core};
-    start_core(next.core, task.program, cluster.rings, RingTimes::kCube);
+    start_core(next.core, task.program, cluster.rings, kCubeSide);
     for (uint32_t lane = 0; lane < plan.lanes; ++lane) {
       cluster.cores.push_back(cube_cores_ + next.core * static_cast<uint32_t>(target_.vec_per_cube) + lane);
       start_core(cluster.cores.back(), task.vec_program, cluster.rings, static_cast<int>(lane));
     }
     cluster.running = plan.lanes + 1;
+    cluster.seen = 0;
     for (uint32_t core : std::vector<uint32_t>(cluster.cores)) {
       if (cores_[core]->running()) {
         advance(core);
@@ -243,17 +252,14 @@ class Simulation {
     }
     Cluster& cluster = cluster_of(index);
     const std::shared_ptr<RingTimes> rings = cluster.rings;
-    for (uint64_t seen = rings->changes() - 1; outcome_.status == RunStatus::Ok && seen != rings->changes();) {
-      const bool first = seen + 1 == rings->changes();
-      seen = rings->changes();
+    advance_core(index);
+    while (outcome_.status == RunStatus::Ok && cluster.seen != rings->changes()) {
+      cluster.seen = rings->changes();
       for (uint32_t core : cluster.cores) {
-        if (cores_[core]->running() && (!first || core == index)) {
+        if (cores_[core]->running()) {
           cores_[core]->rings_changed();
           advance_core(core);
         }
-      }
-      if (first && seen == rings->changes()) {
-        return;
       }
     }
   }
@@ -289,7 +295,7 @@ class Simulation {
       case CoreTimer::Status::Fault:
         if (outcome_.status == RunStatus::Ok) {
           outcome_.status = RunStatus::Fault;
-          outcome_.fault = LocatedFault{core.fault(), core.block().task, core.block().block};
+          outcome_.fault = LocatedFault{core.fault(), core.block().task, core.block().block, core.side()};
         }
         break;
       case CoreTimer::Status::Limit:
@@ -310,16 +316,7 @@ class Simulation {
       if (--cluster.running > 0) {
         return;
       }
-      for (size_t ring = 0; ring < object_.cores[plans_[number].core].rings.size(); ++ring) {
-        if (cluster.rings->held(ring) != 0) {
-          const object::Core& cube = object_.cores[plans_[number].core];
-          outcome_.status = RunStatus::Fault;
-          outcome_.fault = LocatedFault{{DiagId::FaultRingLeft, cube.location,
-                                         {cluster.rings->ring(ring).name, std::to_string(cluster.rings->held(ring)),
-                                          cube.name}, ""},
-                                        number, core.block().block};
-        }
-      }
+      check_rings_empty(cluster, number, core.block().block);
     }
     if (--task.left > 0) {
       return;
@@ -334,6 +331,17 @@ class Simulation {
       if (--tasks_[dependent].waiting == 0) {
         tasks_[dependent].ready = complete;
         push(complete, EventKind::TaskReady, dependent);
+      }
+    }
+  }
+
+  void check_rings_empty(const Cluster& cluster, uint32_t task, int64_t block) {
+    const object::Core& cube = object_.cores[plans_[task].core];
+    for (size_t ring = 0; ring < cube.rings.size() && outcome_.status == RunStatus::Ok; ++ring) {
+      if (cluster.rings->held(ring) != 0) {
+        outcome_.status = RunStatus::Fault;
+        outcome_.fault = LocatedFault{ring_left(cube, cube.rings[ring].name, cluster.rings->held(ring)), task, block,
+                                      kCubeSide};
       }
     }
   }
@@ -359,23 +367,36 @@ class Simulation {
   void report_deadlock() {
     outcome_.status = RunStatus::Deadlock;
     outcome_.stuck_cycle = cycles_of(now_);
+    std::vector<StuckCore> stuck;
+    std::vector<std::optional<size_t>> places(cores_.size());
     for (uint32_t i = 0; i < cores_.size(); ++i) {
-      const std::unique_ptr<CoreTimer>& core = cores_[i];
-      if (!core || !core->running()) {
-        continue;
-      }
-      const uint32_t number = i < cube_cores_ ? i : i - cube_cores_;
-      const std::string name = std::string(spelling(core->kind())) + " core " + std::to_string(number) + ", task `" +
-                               program_.tasks[core->block().task].name + "` block " +
-                               std::to_string(core->block().block) + ": ";
-      for (const std::string& line : core->describe(object_)) {
-        outcome_.stuck.push_back(name + line);
-      }
-      if (outcome_.stuck_first.empty()) {
-        outcome_.stuck_at = core->stuck_at();
-        outcome_.stuck_first = outcome_.stuck.empty() ? name + "it waits" : outcome_.stuck.front();
+      if (cores_[i] && cores_[i]->running()) {
+        places[i] = stuck.size();
+        stuck.push_back({cores_[i].get(), name_of(i), {}});
       }
     }
+    for (uint32_t i = 0; i < cores_.size(); ++i) {
+      if (places[i] && in_cluster(i)) {
+        const std::vector<uint32_t>& members = cluster_of(i).cores;
+        for (size_t side = 0; side < members.size(); ++side) {
+          // A member that has ended may have another block by now.
+          const bool same = cores_[members[side]]->rings() == cores_[i]->rings();
+          stuck[*places[i]].sides[side] = same ? places[members[side]] : std::nullopt;
+        }
+      }
+    }
+    outcome_.stuck = explain_deadlock(stuck, object_);
+  }
+
+  // "vec core 1, lane 1, task `t0` block 3"
+  std::string name_of(uint32_t index) const {
+    const CoreTimer& core = *cores_[index];
+    std::string name = std::string(spelling(core.kind())) + " core " +
+                       std::to_string(index < cube_cores_ ? index : index - cube_cores_);
+    if (core.side() != kCubeSide) {
+      name += ", lane " + std::to_string(core.side());
+    }
+    return name + ", task `" + program_.tasks[core.block().task].name + "` block " + std::to_string(core.block().block);
   }
 
   void summarise() {
@@ -416,18 +437,19 @@ class Simulation {
   const Binding& binding_;
   const std::vector<TaskPlan>& plans_;
   RunResult& result_;
+  int64_t statements_;  // that may still be taken
   TimingConfig config_;
   const uint32_t cube_cores_;
   Scheduler scheduler_;
   Arbiter arbiter_;
+  const int64_t ring_address_;  // of the first cluster's rings, behind all tensors
+  const int64_t ring_bytes_;    // of a cluster
   L2 l2_;
   ProgramCache programs_;
   std::vector<std::shared_ptr<TimedProgram>> timed_;  // by core program
   std::vector<std::unique_ptr<CoreTimer>> cores_;     // those that ran something
   std::vector<Ticks> core_free_;
   std::vector<Cluster> clusters_;                     // by cube core
-  int64_t ring_bytes_ = 0;                            // of a cluster
-  int64_t ring_address_ = 0;                          // of the first cluster's rings, behind all tensors
   std::vector<TaskState> tasks_;
   std::priority_queue<Event> events_;
   uint64_t sequence_ = 0;

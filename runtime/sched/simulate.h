@@ -9,18 +9,17 @@
 #include "pto/runtime.h"
 #include "runtime/loader/bind.h"
 #include "runtime/loader/tasks.h"
-#include "runtime/values/execute.h"
+#include "runtime/sched/deadlock.h"
 
 namespace pto::runtime {
 
 struct TimeOutcome {
   RunStatus status = RunStatus::Ok;
   std::optional<LocatedFault> fault;      // RunStatus::Fault: the first in simulated time
-  std::vector<std::string> stuck;         // RunStatus::Deadlock: what waits for what, a line each
-  std::string stuck_first;                // the first of them, for the message itself
-  object::Location stuck_at;
+  std::vector<StuckLine> stuck;           // RunStatus::Deadlock: what waits for what
   int64_t stuck_cycle = 0;
   bool trace_too_long = false;            // RunStatus::Limit: the trace's limit, not that of cycles
+  bool too_many_statements = false;       // RunStatus::Limit: that of statements
 };
 
 // Fills the timed part of `result`.

@@ -2,6 +2,7 @@
 
 #include <cstring>
 #include <new>
+#include <utility>
 
 namespace pto::runtime {
 namespace {
@@ -35,6 +36,7 @@ void BlockRunner::start(const Program& program, int64_t block, int64_t lane, int
   tensors_ = tensors;
   max_statements_ = max_statements;
   statements_ = 0;
+  counted_ = 0;
   rings_ = rings;
   side_ = side;
   pending_ = false;
@@ -46,11 +48,22 @@ void BlockRunner::start(const Program& program, int64_t block, int64_t lane, int
 }
 
 BlockRunner::Status BlockRunner::resume() {
+  const Status status = run();
+  return spend() || status == Status::Fault ? status : Status::Limit;
+}
+
+// Takes what has run from the budget. False: it is spent.
+bool BlockRunner::spend() {
+  const int64_t more = statements_ - std::exchange(counted_, statements_);
+  return budget_ == nullptr || budget_->fetch_sub(more, std::memory_order_relaxed) >= more;
+}
+
+BlockRunner::Status BlockRunner::run() {
   for (;;) {
     if (!pending_) {
       const Stepper::Status status = stepper_.next(kBudget);
       statements_ += 1 + stepper_.take_scalar_steps();
-      if (max_statements_ > 0 && statements_ > max_statements_) {
+      if ((max_statements_ > 0 && statements_ > max_statements_) || (statements_ - counted_ >= kBudget && !spend())) {
         return Status::Limit;
       }
       switch (status) {
@@ -93,8 +106,10 @@ const object::Location& BlockRunner::location() const {
 
 std::string BlockRunner::waiting() const {
   const Instruction& inst = *stepper_.issued().inst;
+  const isa::Ring& ring = program_->core->rings[inst.ring];
   return std::string("waits for ") + (inst.ring_op == RingOp::Push ? "room in" : "a tile from") + " ring `" +
-         program_->core->rings[inst.ring].name + "`";
+         ring.name + "`, " + std::to_string(rings_->held(ring_numbers_[inst.ring])) + " of " +
+         std::to_string(ring.slots) + " slots full,";
 }
 
 void BlockRunner::poison(uint32_t index) {

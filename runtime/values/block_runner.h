@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -27,12 +28,14 @@ class BlockRunner {
   // `tensors`: host memory of the core's tensor parameters. `max_statements`: 0 for no limit. `rings` and `side`: of a
   // core of a pair.
   void start(const Program& program, int64_t block, int64_t lane, int event_ids, std::span<std::byte* const> tensors,
-             int64_t max_statements, RingMemory* rings = nullptr, int side = RingMemory::kCube);
+             int64_t max_statements, RingMemory* rings = nullptr, int side = kCubeSide);
+  // What all blocks together may still take; below 0 runs end with Limit.
+  void set_budget(std::atomic<int64_t>* statements) { budget_ = statements; }
   // As far as it goes. Blocked: a ring is full or empty.
   Status resume();
   const Fault& fault() const { return fault_; }
   int64_t statements() const { return statements_; }
-  // "waits for room in ring `s` at x.pto:3": of a blocked core.
+  // "waits for room in ring `s`, 2 of 2 slots full,": of a blocked core.
   std::string waiting() const;
   const object::Location& location() const;
 
@@ -45,6 +48,8 @@ class BlockRunner {
     int64_t bytes = 0;
   };
   void prepare(const Program& program);
+  Status run();
+  bool spend();
   bool ready();
   bool execute();
   bool move_ring(sem::Args& args);
@@ -57,9 +62,11 @@ class BlockRunner {
   std::span<std::byte* const> tensors_;
   int64_t max_statements_ = 0;
   int64_t statements_ = 0;
+  int64_t counted_ = 0;  // of them, those that were taken from the budget
+  std::atomic<int64_t>* budget_ = nullptr;
   RingMemory* rings_ = nullptr;
   std::vector<size_t> ring_numbers_;  // by the core's RingId
-  int side_ = RingMemory::kCube;
+  int side_ = kCubeSide;
   bool pending_ = false;  // an instruction that waits for a ring
   Fault fault_;
 };

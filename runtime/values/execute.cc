@@ -19,12 +19,13 @@ constexpr int kMostThreads = 256;
 class Pool {
  public:
   Pool(const object::Object& object, const Target& target, const std::vector<TaskPlan>& plans,
-       const std::vector<std::byte*>& memory, int threads, int64_t max_statements)
+       const std::vector<std::byte*>& memory, const ValuesLimits& limits)
       : target_(target),
         plans_(plans),
         memory_(memory),
-        threads_(std::clamp(threads, 1, kMostThreads)),
-        max_statements_(max_statements),
+        threads_(std::clamp(limits.threads, 1, kMostThreads)),
+        max_statements_(limits.block_statements),
+        budget_(limits.all_statements),
         programs_(object, target),
         tasks_(plans.size()) {}
 
@@ -52,6 +53,7 @@ class Pool {
     for (std::thread& helper : helpers) {
       helper.join();
     }
+    outcome_.too_many_statements = budget_.load(std::memory_order_relaxed) < 0;
     return std::move(outcome_);
   }
 
@@ -75,6 +77,8 @@ class Pool {
 
   void work() {
     Runners runner;
+    runner.block.set_budget(&budget_);
+    runner.pair.set_budget(&budget_);
     std::unique_lock<std::mutex> lock(mutex_);
     while (left_ > 0) {
       if (ready_.empty()) {
@@ -137,7 +141,7 @@ class Pool {
         vec = programs_.get(plan.vec[0], fault);
       }
       if (!program || (!plan.vec.empty() && !vec)) {
-        record(RunStatus::Fault, fault, job.task, 0);
+        record(RunStatus::Fault, {fault, job.task, 0, program ? 0 : kCubeSide});
         return;
       }
       const std::vector<std::byte*> tensors = memory_of(plan);
@@ -155,13 +159,15 @@ class Pool {
           record(status == BlockRunner::Status::Fault   ? RunStatus::Fault
                  : status == BlockRunner::Status::Limit ? RunStatus::Limit
                                                         : RunStatus::Deadlock,
-                 vec ? runner.pair.fault() : runner.block.fault(), job.task, block, &runner.pair);
+                 {vec ? runner.pair.fault() : runner.block.fault(), job.task, block,
+                  vec ? runner.pair.fault_side() : kCubeSide},
+                 &runner.pair);
           return;
         }
       }
     } catch (const std::bad_alloc&) {
       fault.args = {program ? program->core->name : "", "this computer has too little memory for it"};
-      record(RunStatus::Fault, fault, job.task, job.begin);
+      record(RunStatus::Fault, {fault, job.task, job.begin, kCubeSide});
     }
   }
 
@@ -174,15 +180,14 @@ class Pool {
     return std::make_pair(task, block) < std::make_pair(outcome_.fault->task, outcome_.fault->block);
   }
 
-  void record(RunStatus status, const Fault& fault, uint32_t task, int64_t block, const PairRunner* pair = nullptr) {
+  void record(RunStatus status, const LocatedFault& fault, const PairRunner* pair = nullptr) {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (!outcome_.fault ||
-        std::make_pair(task, block) < std::make_pair(outcome_.fault->task, outcome_.fault->block)) {
+        std::make_pair(fault.task, fault.block) < std::make_pair(outcome_.fault->task, outcome_.fault->block)) {
       outcome_.status = status;
-      outcome_.fault = LocatedFault{fault, task, block};
+      outcome_.fault = fault;
       if (pair != nullptr && status == RunStatus::Deadlock) {
         outcome_.stuck = pair->stuck();
-        outcome_.stuck_at = pair->stuck_at();
       }
       failed_.store(true, std::memory_order_relaxed);
     }
@@ -192,7 +197,8 @@ class Pool {
   const std::vector<TaskPlan>& plans_;
   const std::vector<std::byte*>& memory_;
   const int threads_;
-  const int64_t max_statements_;
+  const int64_t max_statements_;    // of a block
+  std::atomic<int64_t> budget_;     // statements that all blocks may still take
   ProgramCache programs_;
   std::mutex mutex_;
   std::condition_variable changed_;
@@ -207,8 +213,8 @@ class Pool {
 
 ValuesOutcome execute_values(const object::Object& object, const object::Program& program, const Target& target,
                              const Binding& binding, const std::vector<TaskPlan>& plans,
-                             const std::vector<std::byte*>& memory, int threads, int64_t max_statements) {
-  Pool pool(object, target, plans, memory, threads, max_statements);
+                             const std::vector<std::byte*>& memory, const ValuesLimits& limits) {
+  Pool pool(object, target, plans, memory, limits);
   return pool.run(value_order(object, program, binding, plans));
 }
 

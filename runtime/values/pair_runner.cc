@@ -2,12 +2,18 @@
 
 namespace pto::runtime {
 
+void PairRunner::set_budget(std::atomic<int64_t>* statements) {
+  for (BlockRunner& runner : runners_) {
+    runner.set_budget(statements);
+  }
+}
+
 BlockRunner::Status PairRunner::run(const Program& cube, const Program& vec, uint32_t lanes, int64_t block,
                                     int event_ids, std::span<std::byte* const> cube_tensors,
                                     std::span<std::byte* const> vec_tensors, int64_t max_statements) {
   RingMemory rings(cube.core->rings, static_cast<int>(lanes));
   stuck_.clear();
-  runners_[0].start(cube, block, 0, event_ids, cube_tensors, max_statements, &rings, RingMemory::kCube);
+  runners_[0].start(cube, block, 0, event_ids, cube_tensors, max_statements, &rings, kCubeSide);
   for (uint32_t lane = 0; lane < lanes; ++lane) {
     runners_[lane + 1].start(vec, block, lane, event_ids, vec_tensors, max_statements, &rings, static_cast<int>(lane));
   }
@@ -24,6 +30,7 @@ BlockRunner::Status PairRunner::run(const Program& cube, const Program& vec, uin
       moved = moved || runners_[i].statements() != before;
       if (status == BlockRunner::Status::Fault || status == BlockRunner::Status::Limit) {
         fault_ = runners_[i].fault();
+        fault_side_ = static_cast<int>(i) - 1;
         return status;
       }
       done[i] = status == BlockRunner::Status::Ok;
@@ -32,9 +39,8 @@ BlockRunner::Status PairRunner::run(const Program& cube, const Program& vec, uin
     if (!all && !moved) {
       for (size_t i = 0; i < count; ++i) {
         if (!done[i]) {
-          const std::string side = i == 0 ? "the cube core" : "lane " + std::to_string(i - 1);
-          stuck_.push_back(side + " " + runners_[i].waiting());
-          stuck_at_ = stuck_.size() == 1 ? runners_[i].location() : stuck_at_;
+          stuck_.push_back(
+              {side_text(static_cast<int>(i) - 1) + " " + runners_[i].waiting(), runners_[i].location()});
         }
       }
       return BlockRunner::Status::Blocked;
@@ -42,8 +48,8 @@ BlockRunner::Status PairRunner::run(const Program& cube, const Program& vec, uin
   }
   for (size_t i = 0; i < cube.core->rings.size(); ++i) {
     if (rings.held(i) != 0) {
-      fault_ = {DiagId::FaultRingLeft, cube.core->location,
-                {rings.ring(i).name, std::to_string(rings.held(i)), cube.core->name}, ""};
+      fault_ = ring_left(*cube.core, rings.ring(i).name, rings.held(i));
+      fault_side_ = kCubeSide;
       return BlockRunner::Status::Fault;
     }
   }

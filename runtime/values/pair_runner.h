@@ -12,6 +12,12 @@
 
 namespace pto::runtime {
 
+// What one core of a block waits for: "lane 0 waits for a tile from ring `s`, 0 of 2 slots full,".
+struct RingWait {
+  std::string what;
+  object::Location location;
+};
+
 class PairRunner {
  public:
   // Blocked: every core waits for a ring; `stuck` says which.
@@ -19,14 +25,15 @@ class PairRunner {
                           std::span<std::byte* const> cube_tensors, std::span<std::byte* const> vec_tensors,
                           int64_t max_statements);
   const Fault& fault() const { return fault_; }
-  const std::vector<std::string>& stuck() const { return stuck_; }
-  const object::Location& stuck_at() const { return stuck_at_; }
+  int fault_side() const { return fault_side_; }
+  const std::vector<RingWait>& stuck() const { return stuck_; }
+  void set_budget(std::atomic<int64_t>* statements);
 
  private:
   std::array<BlockRunner, 3> runners_;
   Fault fault_;
-  std::vector<std::string> stuck_;
-  object::Location stuck_at_;
+  int fault_side_ = kCubeSide;
+  std::vector<RingWait> stuck_;
 };
 
 }  // namespace pto::runtime

@@ -10,14 +10,6 @@ namespace {
 using isa::RingDirection;
 using isa::Split;
 
-size_t index_of(int side) { return side == RingMemory::kCube ? 0 : static_cast<size_t>(side); }
-
-std::string text(const Valid& valid) { return std::to_string(valid.rows) + " x " + std::to_string(valid.cols); }
-
-int64_t share(int64_t whole, int64_t half, int side) {
-  return std::clamp<int64_t>(whole - side * half, 0, half);
-}
-
 }  // namespace
 
 RingMemory::RingMemory(std::span<const isa::Ring> rings, int lanes) {
@@ -44,12 +36,12 @@ size_t RingMemory::find(const std::string& name) const {
 bool RingMemory::can_push(size_t ring, int side) const {
   const State& state = states_[ring];
   const int64_t freed = *std::min_element(state.freed.begin(), state.freed.begin() + state.poppers);
-  return state.pushed[index_of(side)] - freed < state.ring.slots;
+  return state.pushed[side_index(side)] - freed < state.ring.slots;
 }
 
 bool RingMemory::can_pop(size_t ring, int side) const {
   const State& state = states_[ring];
-  return *std::min_element(state.pushed.begin(), state.pushed.begin() + state.pushers) > state.popped[index_of(side)];
+  return *std::min_element(state.pushed.begin(), state.pushed.begin() + state.pushers) > state.popped[side_index(side)];
 }
 
 RingWindow RingMemory::window(State& state, int64_t number, int side, bool lane_side) {
@@ -65,49 +57,20 @@ RingWindow RingMemory::window(State& state, int64_t number, int side, bool lane_
 
 RingWindow RingMemory::push(size_t ring, int side, const Valid& valid) {
   State& state = states_[ring];
-  const size_t index = index_of(side);
+  const size_t index = side_index(side);
   const int64_t number = state.pushed[index]++;
   state.slots[static_cast<size_t>(number % state.ring.slots)].valids[index] = valid;
-  return window(state, number, side, side != kCube);
-}
-
-// The valid region that this side gets of the tile in the slot.
-Valid RingMemory::expected(const State& state, const Slot& slot, int side, std::string& problem) const {
-  const isa::Ring& ring = state.ring;
-  const Valid first = slot.valids[0];
-  if (ring.split == Split::None) {
-    return first;
-  }
-  const bool rows = ring.split == Split::Rows;
-  if (ring.direction == RingDirection::C2V) {
-    return rows ? Valid{share(first.rows, ring.rows / 2, side), first.cols}
-                : Valid{first.rows, share(first.cols, ring.cols / 2, side)};
-  }
-  // Halves that form one rectangle: the second is empty, or the first is full and the other side is the same.
-  const Valid second = slot.valids[1];
-  const int64_t a = rows ? first.rows : first.cols;
-  const int64_t b = rows ? second.rows : second.cols;
-  const int64_t half = (rows ? ring.rows : ring.cols) / 2;
-  const bool same = rows ? first.cols == second.cols : first.rows == second.rows;
-  if (b != 0 && (a != half || !same)) {
-    problem = "the lanes pushed " + text(first) + " and " + text(second) + ", which is no rectangle";
-  }
-  return rows ? Valid{a + b, first.cols} : Valid{first.rows, a + b};
+  return window(state, number, side, side != kCubeSide);
 }
 
 RingWindow RingMemory::pop(size_t ring, int side, const Valid& valid, std::string& problem) {
   State& state = states_[ring];
-  const int64_t number = state.popped[index_of(side)]++;
-  const Valid have = expected(state, state.slots[static_cast<size_t>(number % state.ring.slots)], side, problem);
-  // Of an empty region only that it is empty counts.
-  const bool both_empty = have.rows * have.cols == 0 && valid.rows * valid.cols == 0;
-  if (problem.empty() && have != valid && !both_empty) {
-    problem = "the tile is valid in " + text(have) + ", the pop says " + text(valid);
-  }
-  return window(state, number, side, side != kCube);
+  const int64_t number = state.popped[side_index(side)]++;
+  problem = ring_problem(state.ring, state.slots[static_cast<size_t>(number % state.ring.slots)].valids, side, valid);
+  return window(state, number, side, side != kCubeSide);
 }
 
-void RingMemory::give_back(size_t ring, int side) { ++states_[ring].freed[index_of(side)]; }
+void RingMemory::give_back(size_t ring, int side) { ++states_[ring].freed[side_index(side)]; }
 
 int64_t RingMemory::held(size_t ring) const {
   const State& state = states_[ring];

@@ -1,5 +1,5 @@
 // The rings of one cluster with the tiles that are in them: bytes, valid regions, who has pushed and taken what. One for
-// every block of a mixed task that runs; used by one host thread. Names cores by side: the cube core, or a lane.
+// every block of a mixed task that runs; used by one host thread.
 #pragma once
 
 #include <array>
@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "pto/isa.h"
+#include "runtime/check/ring_regions.h"
 #include "src/sem/sem.h"
 
 namespace pto::runtime {
@@ -22,8 +23,6 @@ struct RingWindow {
 
 class RingMemory {
  public:
-  static constexpr int kCube = -1;  // a side; lanes are 0 and 1
-
   // `rings` as the cube core counts them.
   RingMemory(std::span<const isa::Ring> rings, int lanes);
 
@@ -45,7 +44,7 @@ class RingMemory {
  private:
   struct Slot {
     std::vector<std::byte> bytes;
-    std::array<Valid, 2> valids{};  // by pushing lane; of the cube core: the first
+    PushedRegions valids{};
   };
   struct State {
     isa::Ring ring;
@@ -57,7 +56,6 @@ class RingMemory {
     int poppers = 1;
   };
   RingWindow window(State& state, int64_t number, int side, bool lane_side);
-  Valid expected(const State& state, const Slot& slot, int side, std::string& problem) const;
 
   std::vector<State> states_;
 };

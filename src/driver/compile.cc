@@ -7,6 +7,7 @@
 
 #include "src/codegen/codegen.h"
 #include "src/driver/dumps.h"
+#include "src/driver/report.h"
 #include "src/frontend/frontend.h"
 #include "src/passes/pipeline.h"
 #include "src/support/fs.h"
@@ -173,7 +174,8 @@ int compile(Run& run) {
   pipeline.observer = [&](const passes::PassInfo* pass, passes::PassResult result, const ir::Module& after) {
     dumps.observe(pass, result, after);
   };
-  passes::PassContext context{*module, *target, run.sink};
+  passes::PassContext context{*module, *target, run.sink, {}, &run.sources};
+  context.options.reuse_memory = run.options.reuse_memory;
   const passes::PipelineReport report = run_pipeline(context, pipeline);
   if (run.options.time_passes) {
     print_timings(run, report);
@@ -192,9 +194,13 @@ int compile(Run& run) {
     return internal_failure(run, "the compiled program is invalid: " + violations.front(), *module);
   }
   if (run.options.emit_ir || !run.options.emit_ir_after.empty() || run.options.pass_limit >= 0 || run.options.passes) {
-    return write_output(run, ir::print(*module), "-") ? kExitOk : kExitBadInput;
+    if (!write_output(run, ir::print(*module), "-")) {
+      return kExitBadInput;
+    }
+  } else if (const int code = write_object(run, *module, *target, imported); code != kExitOk) {
+    return code;
   }
-  return write_object(run, *module, *target, imported);
+  return write_reports(run, *module, *target) ? kExitOk : kExitBadInput;
 }
 
 int disassemble(Run& run) {

@@ -24,6 +24,8 @@ struct Raw {
   std::vector<std::string> skip;
   std::string error_format = "text";
   bool no_source_map = false;
+  bool no_reuse = false;
+  std::vector<std::string> reports;
 };
 
 void declare(CLI::App& app, Options& o, Raw& raw) {
@@ -53,12 +55,17 @@ void declare(CLI::App& app, Options& o, Raw& raw) {
   app.add_option("--pass-limit", o.pass_limit, "Run only the first N passes")
       ->check(CLI::NonNegativeNumber)
       ->group(passes);
+  app.add_flag("--no-reuse", raw.no_reuse, "Give every buffer bytes of its own")->group(passes);
   app.add_flag("--time-passes", o.time_passes, "Print how long each pass took")->group(passes);
   app.add_flag("--verify-each", o.verify_each, "Check the program's invariants after each pass")->group(passes);
   app.add_flag("--check-each-pass", o.check_each_pass,
                "Evaluate the program before and after each pass; name the first pass that changes a value")
       ->group(passes);
   const char* about = "Information";
+  app.add_option("--report", raw.reports,
+                 "memory[:FILE]: what is where and when in each memory; by FILE's name text, .json, .svg or .html")
+      ->allow_extra_args(false)
+      ->group(about);
   app.add_flag("--disasm", o.disasm, "Print an object as .pto")->group(about);
   app.add_flag("--list-passes", o.list_passes, "List the passes in their order")->group(about);
   app.add_flag("--list-instrs", o.list_instrs, "List the instructions")->group(about);
@@ -99,6 +106,31 @@ std::string with_two_dashes(const std::string& arg) {
   return arg;
 }
 
+// Reports that the program can write, and what of them goes where.
+std::string check_reports(const Raw& raw, Options& o) {
+  bool to_output = false;
+  for (const std::string& text : raw.reports) {
+    const size_t colon = std::min(text.find(':'), text.size());
+    const ReportRequest report{text.substr(0, colon), colon == text.size() ? "" : text.substr(colon + 1)};
+    if (report.what != "memory") {
+      return "`--report=" + text + "`: reports are memory, memory:FILE";
+    }
+    if (colon != text.size() && report.file.empty()) {
+      return "`--report=" + text + "`: the file's name is missing";
+    }
+    to_output = to_output || report.file.empty() || report.file == "-";
+    o.reports.push_back(report);
+  }
+  const bool text = o.emit_ir || !o.emit_ir_after.empty() || o.pass_limit >= 0 || !raw.passes.empty();
+  if (to_output && (o.output == "-" || (o.output.empty() && text))) {
+    return "the report and the program would both go to standard output; name a file for one of them";
+  }
+  if (!o.reports.empty() && o.disasm) {
+    return "`--report` does not go with `--disasm`";
+  }
+  return "";
+}
+
 std::string check(const Raw& raw, Options& o) {
   const bool list = o.list_passes || o.list_instrs || o.list_targets || o.version;
   if (!list && raw.inputs.empty()) {
@@ -125,7 +157,7 @@ std::string check(const Raw& raw, Options& o) {
       return "`--emit-ir=" + raw.emit_ir + "`: levels are tensor, tile, block, exec";
     }
   }
-  return "";
+  return check_reports(raw, o);
 }
 
 // "did you mean" for an unknown option.
@@ -180,6 +212,7 @@ ParsedOptions parse_options(const std::vector<std::string>& args, std::ostream& 
   }
   o.json_errors = raw.error_format == "json";
   o.source_map = !raw.no_source_map;
+  o.reuse_memory = !raw.no_reuse;
   o.skip_passes = raw.skip;
   if (!raw.passes.empty()) {
     o.passes = split(raw.passes);

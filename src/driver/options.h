@@ -12,6 +12,12 @@
 
 namespace pto::driver {
 
+// --report=WHAT[:FILE]; no file: standard output.
+struct ReportRequest {
+  std::string what;
+  std::string file;
+};
+
 struct Options {
   std::string input;
   std::string output;  // empty: beside the input for an object, standard output for text
@@ -27,6 +33,8 @@ struct Options {
   std::optional<std::vector<std::string>> passes;
   std::vector<std::string> skip_passes;
   int pass_limit = -1;
+  bool reuse_memory = true;
+  std::vector<ReportRequest> reports;
   bool time_passes = false;
   bool verify_each = false;
   bool check_each_pass = false;

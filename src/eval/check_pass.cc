@@ -19,6 +19,7 @@ using ir::OpKind;
 std::set<std::string> called_functions(const Module& module) {
   std::set<std::string> called;
   for (const Function& function : module.functions) {
+    called.insert({function.pair_cube, function.pair_vec});
     for (OpId id : ir::ops_in_order(function)) {
       called.insert(function.ops[id].callee);
     }
@@ -43,7 +44,7 @@ bool runs_core(const Module& module, const std::string& name) {
   std::set<std::string> names;
   reachable(module, name, names);
   return std::any_of(names.begin(), names.end(),
-                     [&](const std::string& each) { return module.find(each)->kind == FunctionKind::Core; });
+                     [&](const std::string& each) { return ir::level_of(module.find(each)->kind) == ir::Level::Block; });
 }
 
 // Four units in the last place.

@@ -89,6 +89,20 @@ void Frame::set(SymId sym, int64_t value) {
   floats_.at(sym.index()) = static_cast<double>(value);
 }
 
+bool Frame::let(const ir::Op& op) {
+  const DType dtype = function_.symbols.at(op.syms[0].index()).dtype;
+  if (is_float(dtype)) {
+    const auto value = scalar(op.exprs[0], dtype, op.span());
+    floats_.at(op.syms[0].index()) = value.value_or(0);
+    return value.has_value();
+  }
+  const auto value = integer(op.exprs[0], op.span());
+  if (value) {
+    set(op.syms[0], *value);
+  }
+  return value.has_value();
+}
+
 bool Frame::fail(Outcome outcome, Span span, std::string text) {
   if (session_.status.ok()) {
     session_.status = {outcome, "`" + function_.name + "`: " + text, span.valid() ? span : function_.span};

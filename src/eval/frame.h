@@ -75,6 +75,8 @@ class Frame {
   // Symbols of dims and scalars; shapes of tensor arguments are checked against the parameters'.
   bool bind();
   void set(SymId sym, int64_t value);
+  // The symbol of a Let gets its value.
+  bool let(const ir::Op& op);
   bool fail(Outcome outcome, Span span, std::string text);
   bool fault(Span span, std::string text) { return fail(Outcome::Fault, span, std::move(text)); }
   bool spend(int64_t work, Span span);

@@ -47,6 +47,7 @@ class TileEval : public TileOps {
   bool step(const Op& op);
   bool parallel(const Op& op);
   bool loop(const Op& op);
+  bool branch(const Op& op);
   bool reshape(const Op& op);
   bool load(const Op& op);
   bool store(const Op& op);
@@ -70,14 +71,9 @@ bool TileEval::step(const Op& op) {
   switch (op.kind) {
     case OpKind::Parallel: return parallel(op);
     case OpKind::For: return loop(op);
-    case OpKind::Yield: return true;  // read by the loop
-    case OpKind::Let: {
-      const auto value = integer(op.exprs[0], op.span());
-      if (value) {
-        set(op.syms[0], *value);
-      }
-      return value.has_value();
-    }
+    case OpKind::If: return branch(op);
+    case OpKind::Yield: return true;  // read by the loop or branch
+    case OpKind::Let: return let(op);
     case OpKind::Reshape: return reshape(op);
     case OpKind::Load: return load(op);
     case OpKind::Store: return store(op);
@@ -152,6 +148,22 @@ bool TileEval::loop(const Op& op) {
   }
   for (size_t i = 0; i < carried.size(); ++i) {
     tiles_.at(op.results.at(i).index()) = carried[i];
+  }
+  return true;
+}
+
+bool TileEval::branch(const Op& op) {
+  const auto condition = integer(op.exprs[0], op.span());
+  if (!condition || !spend(1, op.span())) {
+    return false;
+  }
+  const RegionId taken = op.regions[*condition != 0 ? 0 : 1];
+  if (!region(taken)) {
+    return false;
+  }
+  for (size_t i = 0; i < op.results.size(); ++i) {
+    const Op& yield = function_.ops[function_.regions[taken].ops.back()];
+    tiles_.at(op.results[i].index()) = tiles_.at(yield.operands.at(i).index());
   }
   return true;
 }

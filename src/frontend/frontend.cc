@@ -83,7 +83,9 @@ class Compilation {
     for (const auto& lowering : lowerings) {
       lowering->pair();
     }
-    check_rings();
+    if (context_.sink.error_count() == errors) {
+      check_rings();
+    }
     check_recursion();
     check_defines();
     if (context_.sink.error_count() != errors) {

@@ -41,6 +41,7 @@ void Lower::ring_statement(const ast::Stmt& stmt) {
   auto poison = [&] { declare(name, poisoned()); };
   if (body_started_ || region_ != fn().body) {
     error(DiagId::WrongPlace, stmt.span, {"`ring`", "behind other statements"});
+    return poison();
   }
   const auto direction = isa::ring_direction_from_spelling(stmt.direction.text);
   if (!direction) {
@@ -82,6 +83,11 @@ void Lower::ring_statement(const ast::Stmt& stmt) {
   if (problem) {
     error(DiagId::RingInvalid, stmt.span, {*problem});
     return poison();
+  }
+  // Both cores name it alike, whatever parameters they have, so it must not need another name in one of them.
+  if (const Binding* other = lookup(name.text); other != nullptr && other->depth < scopes_.size()) {
+    error(DiagId::DuplicateName, name.span, {name.text}).note(other->span, "declared here");
+    return;
   }
   Binding binding;
   binding.kind = Binding::Kind::Ring;

@@ -112,16 +112,19 @@ void Lower::retype(const ir::Op& op) {
   fn().values[op.results[0]].type = type;
 }
 
-// A branch's result is valid as the values that it joins, in the words of the one that needs no name of its branch.
+// A branch's result is valid as the values that it joins, in the words of the one that needs no name of its branch. Regions
+// that both do are the same only if they are whole.
 void Lower::retype_joined(ir::ValueId result) {
   const Branches& joined = branches_.at(result.index());
-  for (const ir::ValueId value : {joined.otherwise, joined.then}) {
-    const ir::Type& type = fn().type(value);
-    if (symbols_before(type.valid_rows, type.valid_cols, joined.symbols)) {
-      fn().values[result].type.valid_rows = type.valid_rows;
-      fn().values[result].type.valid_cols = type.valid_cols;
-    }
-  }
+  const ir::Type then = fn().type(joined.then);
+  const ir::Type otherwise = fn().type(joined.otherwise);
+  auto choose = [&](ExprId a, ExprId b, int64_t whole) {
+    return symbols_before(a, a, joined.symbols)   ? a
+           : symbols_before(b, b, joined.symbols) ? b
+                                                  : fn().exprs.integer(whole);
+  };
+  fn().values[result].type.valid_rows = choose(then.valid_rows, otherwise.valid_rows, then.rows);
+  fn().values[result].type.valid_cols = choose(then.valid_cols, otherwise.valid_cols, then.cols);
 }
 
 bool Lower::symbols_before(ExprId rows, ExprId cols, uint32_t count) const {
@@ -242,17 +245,10 @@ bool Lower::join_valid_of_branches(ir::OpId id, bool report) {
       }
     }
     retype_joined(result);
-    if (!report) {
-      continue;
-    }
-    const std::string& name = fn().values[result].name;
-    if (!same) {
-      error(DiagId::BranchMismatch, fn().ops[id].span(), {name, "`" + text(then) + "`", "`" + text(otherwise) + "`"})
+    if (report && !same) {
+      error(DiagId::BranchMismatch, fn().ops[id].span(),
+            {fn().values[result].name, "`" + text(then) + "`", "`" + text(otherwise) + "`"})
           .help("`fillpad` makes the whole tile valid; or load both with the same window");
-    } else if (!symbols_before(fn().type(result).valid_rows, fn().type(result).valid_cols, both.symbols)) {
-      error(DiagId::ValidMismatch, fn().ops[id].span(),
-            {"`" + name + "`", "its valid region " + valid_text(then) + " needs a name of its branch"})
-          .help("declare the name in front of the `if`");
     }
   }
   return changed;
@@ -269,8 +265,17 @@ void Lower::check_valid() {
     }
     retype_region(fn().body);
   }
-  for (uint32_t i = 0; i < fn().ops.size(); ++i) {
-    check_valid_op(ir::OpId(i), true);
+  // What branches disagree on would be an error at each of its uses too.
+  const size_t errors = module_.sink.error_count();
+  for (const bool branches : {true, false}) {
+    if (module_.sink.error_count() != errors) {
+      return;
+    }
+    for (uint32_t i = 0; i < fn().ops.size(); ++i) {
+      if ((fn().ops[ir::OpId(i)].kind == ir::OpKind::If) == branches) {
+        check_valid_op(ir::OpId(i), true);
+      }
+    }
   }
 }
 

@@ -72,9 +72,9 @@ class Namer {
     names_.bindings.resize(function_.values.size(), Binding::Let);
     names_.tasks.resize(function_.ops.size());
     name_params();
-    // Both cores of a pair name a ring alike, so rings choose before what only one of them has.
+    // Both cores of a pair name a ring alike, so its name stays and others make room.
     for (const isa::Ring& ring : function_.rings) {
-      names_.rings.push_back(pool_.take(ring.name));
+      pool_.reserve(ring.name);
     }
     name_loop_symbols();
     for (const isa::Buffer& buffer : function_.buffers) {
@@ -328,9 +328,6 @@ void normalize_names(Function& function) {
   }
   for (size_t i = 0; i < function.buffers.size(); ++i) {
     function.buffers[i].name = names.buffers[i];
-  }
-  for (size_t i = 0; i < function.rings.size(); ++i) {
-    function.rings[i].name = names.rings[i];
   }
   for (uint32_t i = 0; i < names.tasks.size(); ++i) {
     if (!names.tasks[i].empty()) {

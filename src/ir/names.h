@@ -45,7 +45,6 @@ struct Names {
   std::vector<std::string> params;   // by position
   std::vector<Symbol> symbols;       // by SymId, with the names of the text
   std::vector<std::string> buffers;  // by isa::BufferId
-  std::vector<std::string> rings;    // by isa::RingId
   std::vector<std::string> values;   // by ValueId; empty for values outside the body
   std::vector<std::string> tasks;    // by OpId; empty unless a task
   std::vector<Binding> bindings;     // by ValueId

@@ -37,9 +37,8 @@ void Printer::buffers() {
 }
 
 void Printer::rings() {
-  for (size_t i = 0; i < function_.rings.size(); ++i) {
-    const isa::Ring& ring = function_.rings[i];
-    std::string text = "ring " + names_.rings[i] + ": " + std::string(isa::spelling(ring.direction)) + " tile " +
+  for (const isa::Ring& ring : function_.rings) {
+    std::string text = "ring " + ring.name + ": " + std::string(isa::spelling(ring.direction)) + " tile " +
                        std::string(spelling(ring.dtype)) + "[" + std::to_string(ring.rows) + ", " +
                        std::to_string(ring.cols) + "] slots " + std::to_string(ring.slots);
     if (ring.split != isa::Split::None) {
@@ -93,7 +92,7 @@ std::string Printer::operand(const isa::Operand& operand, DType scalar_type) con
     case OperandKind::Valid:
       return operand.a.valid() ? "valid(" + expr(operand.a) + ", " + expr(operand.b) + ")" : "";
     case OperandKind::Ring:
-      return names_.rings.at(operand.ring.index());
+      return function_.rings.at(operand.ring.index()).name;
     case OperandKind::Round:
       return std::string(spelling(static_cast<isa::Round>(operand.attribute)));
     case OperandKind::Cmp:

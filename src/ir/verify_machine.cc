@@ -34,10 +34,16 @@ void Verifier::core() {
 }
 
 void Verifier::rings() {
-  std::set<std::string> names;
+  std::set<std::string> names;  // in the text a ring keeps its name, so nothing else may have it
+  for (SymId dim : function_.dims) {
+    names.insert(function_.symbols[dim.index()].name);
+  }
+  for (const Param& param : function_.params) {
+    names.insert(param.name);
+  }
   check(function_.rings.size() <= isa::kMaxRings, "has too many rings");
   for (const isa::Ring& ring : function_.rings) {
-    check(is_identifier(ring.name) && names.insert(ring.name).second, "a ring's name is no identifier or stands twice");
+    check(is_identifier(ring.name) && names.insert(ring.name).second, "a ring's name is no identifier or taken");
     check(ring.rows > 0 && ring.cols > 0 && ring.dtype != DType::None, "a ring's tile is incomplete");
     check(ring.slots >= 1 && ring.slots <= isa::kMaxRingSlots, "a ring has a wrong number of slots");
     check((ring.split != isa::Split::Rows || ring.rows % 2 == 0) && (ring.split != isa::Split::Cols || ring.cols % 2 == 0),

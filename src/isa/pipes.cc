@@ -130,7 +130,9 @@ Valid valid_of_destination(Opcode opcode, const TileDesc& destination, std::span
     case ValidRule::ColReduce:
       return {1, first.cols};
     case ValidRule::Full2D:
-      return {std::max(first.rows, last.rows), std::max(first.cols, last.cols)};
+      // The repeated operand is one row or column; where the other one is empty, so is the result.
+      return {std::min(first.rows, last.rows) == 0 ? 0 : std::max(first.rows, last.rows),
+              std::min(first.cols, last.cols) == 0 ? 0 : std::max(first.cols, last.cols)};
     case ValidRule::MatMul: {
       // An accumulator that is read too stands in front of the left operand.
       const size_t left = info(opcode).format == Format::MatMulAcc ? 1 : 0;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "pto/diagnostics.h"
+#include "pto/source.h"
 #include "pto/target.h"
 #include "src/ir/ir.h"
 
@@ -29,6 +30,7 @@ struct PassContext {
   const Target& target;
   DiagnosticSink& sink;
   PassOptions options = {};
+  const SourceManager* sources = nullptr;  // for messages that name lines; may be missing
 };
 
 // What may hold of a module. Each has a checker in properties.cc.

@@ -168,7 +168,9 @@ Cost ring_cost(const Request& request) {
   }
   const DataPath* path = to_vec ? request.target.path(Space::Acc, Space::Vec, CoreKind::Cube)
                                 : request.target.path(Space::Vec, Space::Mat, CoreKind::Vec);
-  return path_cost(*path, tile);
+  Cost cost = path_cost(*path, tile);
+  cost.tail = to_ticks(path->latency_cycles);
+  return cost;
 }
 
 // --- matrix products

@@ -1,120 +1,257 @@
 #include "src/passes/block/lifetimes.h"
 
 #include <algorithm>
-#include <functional>
-#include <set>
+#include <map>
+
+#include "src/passes/block/lifetimes_tree.h"
 
 namespace pto::passes {
 
+bool meet(const Intervals& a, const Intervals& b) {
+  size_t i = 0;
+  size_t j = 0;
+  while (i < a.size() && j < b.size()) {
+    if (a[i].end < b[j].begin) {
+      ++i;
+    } else if (b[j].end < a[i].begin) {
+      ++j;
+    } else {
+      return true;
+    }
+  }
+  return false;
+}
+
 namespace {
 
-struct Loop {
-  int parent = -1;
-  int begin = 0;
-  int end = 0;
-  SymId symbol;
-};
+// Sorted by begin, any overlaps: to the normal form.
+Intervals joined(Intervals sorted) {
+  Intervals out;
+  for (const Interval& next : sorted) {
+    if (!out.empty() && next.begin <= out.back().end + 1) {
+      out.back().end = std::max(out.back().end, next.end);
+    } else {
+      out.push_back(next);
+    }
+  }
+  return out;
+}
 
-struct Access {
-  int position = 0;
-  int loop = -1;  // innermost
-  bool reads_first = false;
-  ir::OpId op;
-};
+void sort_by_begin(Intervals& intervals) {
+  std::sort(intervals.begin(), intervals.end(), [](const Interval& a, const Interval& b) { return a.begin < b.begin; });
+}
 
+}  // namespace
+
+Intervals unite(const Intervals& a, const Intervals& b) {
+  Intervals both;
+  both.reserve(a.size() + b.size());
+  std::merge(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(both),
+             [](const Interval& x, const Interval& y) { return x.begin < y.begin; });
+  return joined(std::move(both));
+}
+
+Intervals to_positions(const Intervals& halves) {
+  Intervals positions;
+  for (const Interval& part : halves) {
+    const Interval next{part.begin / 2, part.end / 2};
+    if (!positions.empty() && next.begin <= positions.back().end + 1) {
+      positions.back().end = next.end;
+    } else {
+      positions.push_back(next);
+    }
+  }
+  return positions;
+}
+
+bool works_in_place(const isa::Inst& inst, size_t source, const Target& target) {
+  switch (isa::info(inst.opcode).format) {
+    case isa::Format::Unary:
+      return inst.opcode != isa::Opcode::TRecip || target.family != IsaFamily::A2A3;
+    case isa::Format::Binary:
+    case isa::Format::TileScalar:
+    case isa::Format::ScalarTile:
+    case isa::Format::Convert:
+      return true;
+    case isa::Format::Select:
+    case isa::Format::SelectScalar:
+      return source > 1;  // not the mask
+    default:
+      return false;
+  }
+}
+
+namespace {
+
+using ir::Op;
+using ir::OpId;
+using ir::OpKind;
+using isa::Operand;
+using isa::OperandKind;
+
+constexpr size_t kMostSlotNames = 30;
+
+// Walks the core once: its regions, and who touches which buffer where.
 class Walker {
  public:
   Walker(const ir::Function& core, const Target& target) : core_(core), target_(target) {
-    accesses_.resize(core.buffers.size());
-    slot_symbols_.resize(core.buffers.size());
-    lifetimes_.resize(core.buffers.size());
+    accesses.resize(core.buffers.size());
+    slot_names_.resize(core.buffers.size());
+    rotates.resize(core.buffers.size());
+    dependent.resize(core.buffers.size());
+    shape.symbol_region.assign(core.symbols.size(), -1);
+    let_loops_.resize(core.symbols.size());
     walk(core.body, -1);
+    for (size_t i = 0; i < core.buffers.size(); ++i) {
+      note_slots(i);
+    }
   }
 
-  std::vector<Lifetime> run() {
-    for (size_t i = 0; i < lifetimes_.size(); ++i) {
-      if (!accesses_[i].empty()) {
-        measure(i);
-      }
-    }
-    return std::move(lifetimes_);
-  }
+  CodeShape shape;
+  std::vector<OpId> instructions;
+  std::vector<std::vector<Access>> accesses;
+  std::vector<std::vector<int>> rotates;  // by buffer: loops that its slots rotate with
+  std::vector<std::vector<std::pair<int, uint32_t>>>
+      dependent;  // by buffer: (region of a symbol, names that mention it)
 
  private:
-  void walk(ir::RegionId region, int loop) {
-    for (ir::OpId id : core_.regions[region].ops) {
-      const ir::Op& op = core_.ops[id];
-      if (op.kind == ir::OpKind::Inst) {
-        visit(id, loop);
-        ++position_;
+  int here() const { return static_cast<int>(instructions.size()); }
+
+  int walk(ir::RegionId id, int node) {
+    const int index = static_cast<int>(shape.regions.size());
+    shape.regions.push_back({node, here(), here(), index});
+    for (OpId op_id : core_.regions[id].ops) {
+      const Op& op = core_.ops[op_id];
+      switch (op.kind) {
+        case OpKind::Inst:
+          visit(op, index);
+          instructions.push_back(op_id);
+          break;
+        case OpKind::For:
+        case OpKind::If:
+          enter(op, index);
+          break;
+        case OpKind::Let:
+          define(op, index);
+          break;
+        default:
+          break;
       }
-      if (op.kind == ir::OpKind::For) {
-        const int inner = static_cast<int>(loops_.size());
-        loops_.push_back({loop, position_, position_, op.syms[0]});
-        walk(op.regions[0], inner);
-        loops_[static_cast<size_t>(inner)].end = std::max(position_ - 1, loops_[static_cast<size_t>(inner)].begin);
-      } else {
-        for (ir::RegionId inner : op.regions) {
-          walk(inner, loop);
+    }
+    shape.regions[static_cast<size_t>(index)].end = here();
+    shape.regions[static_cast<size_t>(index)].last_inside = static_cast<int>(shape.regions.size()) - 1;
+    return index;
+  }
+
+  void enter(const Op& op, int region) {
+    const int index = static_cast<int>(shape.nodes.size());
+    shape.nodes.emplace_back();
+    CodeShape::Node node;
+    node.region = region;
+    node.loop = op.kind == OpKind::For;
+    if (node.loop) {
+      node.symbol = op.syms[0];
+      node.first = op.exprs[0];
+      node.surely_runs = shape.surely_runs(core_, op);
+      let_loops_[op.syms[0].index()] = {index};
+      loop_of_symbol_[op.syms[0]] = index;
+    } else {
+      node.condition = op.exprs[0];
+      std::vector<SymId> symbols;
+      core_.exprs.collect_symbols(node.condition, symbols);
+      for (SymId symbol : symbols) {
+        const auto loop = loop_of_symbol_.find(symbol);
+        if (loop != loop_of_symbol_.end()) {
+          shape.nodes[static_cast<size_t>(loop->second)].asked_for_first = true;
         }
       }
     }
+    shape.nodes[static_cast<size_t>(index)] = node;
+    std::vector<int> bodies;
+    for (ir::RegionId inner : op.regions) {
+      const int body = static_cast<int>(shape.regions.size());
+      if (node.loop) {
+        shape.symbol_region[op.syms[0].index()] = body;
+      }
+      bodies.push_back(walk(inner, index));
+    }
+    shape.nodes[static_cast<size_t>(index)].bodies = std::move(bodies);
   }
 
-  void visit(ir::OpId id, int loop) {
-    const ir::Op& op = core_.ops[id];
-    const isa::Pipe pipe = isa::pipe_of(op.inst, core_.buffers, target_);
-    std::set<uint32_t> read;
-    for (const isa::Operand& operand : op.inst.operands) {
-      if (isa::is_tile(operand.kind) && isa::reads(operand.kind) && operand.kind != isa::OperandKind::TileTmp) {
-        read.insert(operand.buffer.index());
-      }
+  void define(const Op& op, int region) {
+    const SymId symbol = op.syms[0];
+    shape.symbol_region[symbol.index()] = region;
+    std::vector<SymId> symbols;
+    core_.exprs.collect_symbols(op.exprs[0], symbols);
+    add_loops(symbols, let_loops_[symbol.index()]);
+  }
+
+  void add_loops(const std::vector<SymId>& symbols, std::vector<int>& loops) const {
+    for (SymId symbol : symbols) {
+      const std::vector<int>& more = let_loops_[symbol.index()];
+      loops.insert(loops.end(), more.begin(), more.end());
     }
-    for (const isa::Operand& operand : op.inst.operands) {
+    std::sort(loops.begin(), loops.end());
+    loops.erase(std::unique(loops.begin(), loops.end()), loops.end());
+  }
+
+  uint32_t bit_of(size_t buffer, const Operand& operand) {
+    if (core_.buffers[buffer].slots == 1) {
+      return 1;
+    }
+    std::vector<ExprId>& names = slot_names_[buffer];
+    auto at = std::find(names.begin(), names.end(), operand.slot);
+    if (at == names.end()) {
+      if (names.size() == kMostSlotNames) {
+        return kAnySlot;
+      }
+      at = names.insert(names.end(), operand.slot);
+    }
+    return uint32_t{1} << (at - names.begin());
+  }
+
+  void visit(const Op& op, int region) {
+    const isa::Pipe pipe = isa::pipe_of(op.inst, core_.buffers, target_);
+    const auto& operands = op.inst.operands;
+    for (size_t i = 0; i < operands.size(); ++i) {
+      const Operand& operand = operands[i];
       if (!isa::is_tile(operand.kind)) {
         continue;
       }
       const size_t buffer = operand.buffer.index();
-      accesses_[buffer].push_back({position_, loop, read.count(operand.buffer.index()) != 0, id});
-      lifetimes_[buffer].pipes |= 1u << static_cast<int>(pipe);
-      if (operand.slot.valid()) {
-        core_.exprs.collect_symbols(operand.slot, slot_symbols_[buffer]);
+      std::vector<Access>& list = accesses[buffer];
+      if (list.empty() || list.back().position != here()) {
+        list.push_back({here(), region, pipe});
       }
-    }
-  }
-
-  bool contains(int loop, const Access& access) const {
-    if (loop < 0) {
-      return true;
-    }
-    for (int at = access.loop; at >= 0; at = loops_[static_cast<size_t>(at)].parent) {
-      if (at == loop) {
-        return true;
+      Access& access = list.back();
+      const uint32_t bit = bit_of(buffer, operand);
+      // Scratch holds nothing before and after.
+      const bool scratch = operand.kind == OperandKind::TileTmp;
+      if (isa::reads(operand.kind) && !scratch) {
+        access.reads |= bit;
       }
+      if (isa::writes(operand.kind)) {
+        access.kills |= bit & ~kAnySlot;
+      }
+      access.writes = access.writes || isa::writes(operand.kind);
+      access.at_read_only = access.at_read_only && works_in_place(op.inst, i, target_);
+      access.at_write_only = access.at_write_only && operand.kind == OperandKind::TileOut;
     }
-    return false;
   }
 
-  void cover(Lifetime& life, int loop) const {
-    life.first = std::min(life.first, loops_[static_cast<size_t>(loop)].begin);
-    life.last = std::max(life.last, loops_[static_cast<size_t>(loop)].end);
-  }
-
-  void measure(size_t buffer) {
-    Lifetime& life = lifetimes_[buffer];
-    const std::vector<Access>& accesses = accesses_[buffer];
-    life.first = accesses.front().position;
-    life.last = accesses.back().position;
-    life.last_reader = accesses.back().op;
-    const std::vector<SymId>& symbols = slot_symbols_[buffer];
-    for (const Access& access : accesses) {
-      for (int loop = access.loop; loop >= 0; loop = loops_[static_cast<size_t>(loop)].parent) {
-        const bool all_inside =
-            std::all_of(accesses.begin(), accesses.end(), [&](const Access& other) { return contains(loop, other); });
-        const bool rotates =
-            std::find(symbols.begin(), symbols.end(), loops_[static_cast<size_t>(loop)].symbol) != symbols.end();
-        if (!all_inside || rotates || accesses.front().reads_first) {
-          cover(life, loop);
+  void note_slots(size_t buffer) {
+    const std::vector<ExprId>& names = slot_names_[buffer];
+    for (size_t bit = 0; bit < names.size(); ++bit) {
+      if (!names[bit].valid()) {
+        continue;
+      }
+      std::vector<SymId> symbols;
+      core_.exprs.collect_symbols(names[bit], symbols);
+      add_loops(symbols, rotates[buffer]);
+      for (SymId symbol : symbols) {
+        const int region = shape.symbol_region[symbol.index()];
+        if (region >= 0) {
+          dependent[buffer].emplace_back(region, uint32_t{1} << bit);
         }
       }
     }
@@ -122,17 +259,63 @@ class Walker {
 
   const ir::Function& core_;
   const Target& target_;
-  int position_ = 0;
-  std::vector<Loop> loops_;
-  std::vector<std::vector<Access>> accesses_;
-  std::vector<std::vector<SymId>> slot_symbols_;
-  std::vector<Lifetime> lifetimes_;
+  std::vector<std::vector<ExprId>> slot_names_;  // by buffer: distinct slot expressions
+  std::vector<std::vector<int>> let_loops_;      // by symbol: loops that its value follows from
+  std::map<SymId, int> loop_of_symbol_;
 };
+
+void note_pipes(Life& life, const std::vector<Access>& accesses) {
+  size_t part = 0;
+  bool first = true;
+  uint32_t last = 0;
+  for (const Access& access : accesses) {
+    const uint32_t pipe = uint32_t{1} << static_cast<int>(access.pipe);
+    life.pipes |= pipe;
+    while (part < life.halves.size() && life.halves[part].end < 2 * int64_t{access.position}) {
+      ++part;
+      first = true;
+      life.ends |= last;
+    }
+    if (first) {
+      life.starts |= pipe;
+      first = false;
+    }
+    last = pipe;
+  }
+  life.ends |= last;
+}
 
 }  // namespace
 
-std::vector<Lifetime> buffer_lifetimes(const ir::Function& core, const Target& target) {
-  return Walker(core, target).run();
+CoreLives buffer_lives(const ir::Function& core, const Target& target, const std::vector<bool>& reserved) {
+  Walker walker(core, target);
+  CoreLives lives;
+  lives.buffers.resize(core.buffers.size());
+  const int64_t count = static_cast<int64_t>(walker.instructions.size());
+  const Interval everything{0, std::max<int64_t>(1, 2 * count - 1)};
+  for (size_t i = 0; i < core.buffers.size(); ++i) {
+    Life& life = lives.buffers[i];
+    const std::vector<Access>& accesses = walker.accesses[i];
+    life.whole = i < reserved.size() && reserved[i];
+    if (life.whole) {
+      life.halves = {everything};
+    } else if (!accesses.empty()) {
+      life.halves = live_halves(core, walker.shape, accesses, walker.dependent[i]);
+      for (int loop : walker.rotates[i]) {
+        const auto& body = walker.shape.body_of(loop);
+        if (body.begin < body.end) {
+          life.halves.push_back({2 * int64_t{body.begin}, 2 * int64_t{body.end} - 1});
+        }
+      }
+      sort_by_begin(life.halves);
+      life.halves = joined(std::move(life.halves));
+    }
+    life.in_loop = std::any_of(accesses.begin(), accesses.end(),
+                               [&](const Access& access) { return walker.shape.in_loop(access.region); });
+    note_pipes(life, accesses);
+  }
+  lives.instructions = std::move(walker.instructions);
+  return lives;
 }
 
 }  // namespace pto::passes

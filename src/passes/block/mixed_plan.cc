@@ -310,7 +310,8 @@ class Planner {
       for (ValueId v : shared) {
         elements += kernel_.type(v).rows * kernel_.type(v).cols;
       }
-      if (elements > best && !no_lanes_) {
+      // Rows lie together in memory: columns only where rows leave half of the work undivided.
+      if (elements > 2 * best && !no_lanes_) {
         best = elements;
         plan_.shared = shared;
         plan_.axis = axis;

@@ -576,9 +576,9 @@ std::optional<SelectedKernel> select_kernel(const ir::Function& kernel, const Ta
   return first;
 }
 
-std::optional<Overflow> place_buffers(SelectedKernel& selected, const Target& target) {
-  const auto overflow = place_buffers(selected.core, target);
-  return overflow || !selected.vec ? overflow : place_buffers(*selected.vec, target);
+std::optional<Overflow> place_buffers(SelectedKernel& selected, const Target& target, bool reuse) {
+  const auto overflow = place_buffers(selected.core, target, reuse);
+  return overflow || !selected.vec ? overflow : place_buffers(*selected.vec, target, reuse);
 }
 
 namespace {

@@ -29,8 +29,8 @@ struct Overflow {
   int64_t needed = 0;
   int64_t available = 0;
 };
-std::optional<Overflow> place_buffers(ir::Function& core, const Target& target);
+std::optional<Overflow> place_buffers(ir::Function& core, const Target& target, bool reuse = true);
 // All cores of a kernel.
-std::optional<Overflow> place_buffers(SelectedKernel& selected, const Target& target);
+std::optional<Overflow> place_buffers(SelectedKernel& selected, const Target& target, bool reuse = true);
 
 }  // namespace pto::passes

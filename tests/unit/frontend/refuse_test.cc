@@ -228,7 +228,7 @@ TEST_CASE("tiles") {
        {"E0210 2:1 can't assign to `y`: a tensor in global memory is written with `store`"}},
       {kernel("let xf = reshape(x, [M * 64]);"),
        {"E0217 2:10 `reshape` can't stand behind other statements: it names a view of a whole tensor"}},
-      {kernel("parallel j in 0..M { }"), {"E0217 2:1 `parallel` can't stand inside another loop"}},
+      {kernel("parallel j in 0..M { }"), {"E0217 2:1 `parallel` can't stand inside another statement"}},
       {kernel("for j in 0..M step 0 { }"), {"E0303 2:20 the step of a loop must be at least 1, found 0"}},
       {kernel("var n = 0;"),
        {"E0105 2:5 `var` of an index or scalar is part of the language but this version of ptoc does not compile it"}},

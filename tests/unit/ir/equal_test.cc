@@ -10,7 +10,8 @@ namespace {
 using samples::Builder;
 
 std::vector<Module> all() {
-  return {samples::tensor_module(), samples::tile_module(), samples::block_module(), samples::exec_module()};
+  return {samples::tensor_module(), samples::tile_module(),   samples::block_module(),
+          samples::exec_module(),   samples::branch_module(), samples::pair_module()};
 }
 
 OpId first(const Function& function, OpKind kind) {
@@ -146,6 +147,21 @@ TEST_CASE("everything in the text counts") {
       {"no blocks", 3, 1, op(OpKind::Task, [](Op& o) { o.blocks = {}; })},
       {"after", 3, 1, [](Function& f) { f.ops[f.body_region().ops.back()].after.pop_back(); }},
       {"buffer offset", 3, 1, op(OpKind::Buffer, [](Op& o) { o.exprs.clear(); })},
+      {"condition", 4, 0, [](Function& f) { f.ops[first(f, OpKind::If)].exprs[0] = f.exprs.integer(1); }},
+      {"sides", 4, 0, op(OpKind::If, [](Op& o) { std::swap(o.regions[0], o.regions[1]); })},
+      {"yield of a branch", 4, 0, op(OpKind::Yield, [](Op& o) { std::swap(o.operands[0], o.operands[1]); })},
+      {"order of results", 4, 0, op(OpKind::If, [](Op& o) { std::swap(o.results[0], o.results[1]); })},
+      {"split", 4, 0, op(OpKind::Parallel, [](Op& o) { o.split = isa::Split::Rows; })},
+      {"no split", 4, 0, op(OpKind::Parallel, [](Op& o) { o.split.reset(); })},
+      {"ring name", 5, 0, [](Function& f) { f.rings[0].name = "other"; }},
+      {"ring slots", 5, 0, [](Function& f) { f.rings[0].slots = 3; }},
+      {"ring split", 5, 1, [](Function& f) { f.rings[0].split = isa::Split::Cols; }},
+      {"ring direction", 5, 1, [](Function& f) { f.rings[0].direction = isa::RingDirection::V2C; }},
+      {"no ring", 5, 1, [](Function& f) { f.rings.clear(); }},
+      {"ring operand", 5, 1, op(OpKind::Inst, [](Op& o) { o.inst.operands[1].ring = isa::RingId(1); })},
+      {"cube core", 5, 2, [](Function& f) { f.pair_cube = "other"; }},
+      {"vec core", 5, 2, [](Function& f) { f.pair_vec = "other"; }},
+      {"lanes", 5, 2, [](Function& f) { f.lanes = 1; }},
       {"task dims", 3, 1, [](Function& f) { f.ops[first(f, OpKind::Task)].task_dims[0] = f.exprs.integer(8); }},
   };
   const std::vector<Module> originals = all();

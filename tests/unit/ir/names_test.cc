@@ -53,6 +53,22 @@ TEST_CASE("loops beside each other may share a name, nested ones may not") {
   CHECK(names.symbols[4].name == "j");
 }
 
+TEST_CASE("a ring keeps its name, whatever else would have it") {
+  Builder b(FunctionKind::Core, "c");
+  b.param("t", Builder::tensor(DType::F32, {b.num(8), b.num(8)}));
+  b.f.rings = {{"s", isa::RingDirection::C2V, DType::F32, 32, 64, 2, isa::Split::Rows},
+               {"split", isa::RingDirection::C2V, DType::F32, 32, 64, 2, isa::Split::Rows}};
+  b.buf("s", {DType::F32, 8, 8, Layout::ND, Space::Vec}, 0);
+  b.open(b.op(OpKind::For, {}, {b.num(0), b.num(4), b.num(1)}), {b.symbol("s", SymKind::Loop)});
+  b.let("split", b.num(1));
+  normalize_names(b.f);
+  CHECK(b.f.rings[0].name == "s");
+  CHECK(b.f.rings[1].name == "split");
+  CHECK(b.f.symbols[0].name == "s1");
+  CHECK(b.f.symbols[1].name == "split1");
+  CHECK(b.f.buffers[0].name == "s2");
+}
+
 // What is left to a `let` or `var` after each statement is the name that a parser would give as a hint.
 TEST_CASE("normalising is idempotent and does not change the text") {
   std::mt19937 random(1);

@@ -49,6 +49,49 @@ fused graph tensor_sample[M](
 )");
 }
 
+TEST_CASE("a branch's results are variables without a value that both sides assign") {
+  CHECK(print(samples::branch_kernel()) == R"(kernel choose[M](x: f32[M, 64], n: i32) -> (y: f32[M, 64]) {
+    parallel i in 0..M step 8 split cols pipeline 2 {
+        let t = load(x[i :+ 8, 0 :+ 64]);
+        var t1 = t;
+        for j in 0..3 {
+            var t2: tile f32[8, 64];
+            var t3: tile f32[8, 64];
+            if j < n {
+                let k = j * 2;
+                let t4 = exp(t1);
+                t2 = t4;
+                t3 = t;
+            } else {
+                let t5 = load(x[i :+ 8, 0 :+ 64]);
+                t2 = t1;
+                t3 = t5;
+            }
+            t1 = t2 + t3;
+        }
+        store(y[i :+ 8, 0 :+ 64], t1);
+    }
+}
+)");
+}
+
+TEST_CASE("pairs print rings behind buffers, and where their cores are") {
+  CHECK(print(samples::pair_module()) == R"(core cube cube_half[M](n: i32, x: f32[M, 64]) {
+    buf t: tile f32[32, 64] layout(nz) at acc:0x0;
+    ring s: c2v tile f32[32, 64] slots 2 split rows;
+    tpush s, t;
+}
+
+core vec vec_half[M](n: i32, x: f32[M, 64]) {
+    buf t: tile f32[16, 64] at vec:0x0;
+    ring s: c2v tile f32[32, 64] slots 2 split rows;
+    tpop t, s, valid(n + lane_index(), 64);
+}
+
+core pair both[M](x: f32[M, 64], n: i32) = (cube: cube_half, vec: vec_half) lanes 2;
+)");
+}
+
 TEST_CASE("tile level prints windows, places and carried values") {
   CHECK(print(samples::tile_module()) == R"(kernel gemm[M, N, K](a: f16[M, K], b: f16[K, N]) -> (c: f32[M, N]) {
     parallel m in 0..M step 128, n in 0..N step 256 {

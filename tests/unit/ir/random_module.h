@@ -11,7 +11,12 @@ namespace pto::ir::samples {
 // Random cores: nested loops, branches, lets and instructions that every family allows, with random index arithmetic.
 class RandomCore {
  public:
-  explicit RandomCore(uint32_t seed) : random_(seed), b_(FunctionKind::Core, "core_" + std::to_string(seed)) {}
+  // With rings it is the vector half of a pair.
+  explicit RandomCore(uint32_t seed, std::vector<isa::Ring> rings = {})
+      : random_(seed), b_(FunctionKind::Core, "core_" + std::to_string(seed)) {
+    b_.f.rings = std::move(rings);
+    b_.f.ring_spans.resize(b_.f.rings.size());
+  }
 
   Function run() {
     if (pick(2) == 0) {
@@ -39,6 +44,11 @@ class RandomCore {
     }
     for (int i = 0; i < 4; ++i) {
       b_.buf(hint(), {DType::F32, 8, 64, Layout::ND, Space::Vec}, 0x2000 * i, 1 + pick(3));
+    }
+    for (const isa::Ring& ring : b_.f.rings) {
+      atoms_ = {b_.e().leaf(ExprOp::LaneIndex), atoms_[0], atoms_[1]};
+      ring_tiles_.push_back(b_.buf(hint(), {ring.dtype, ring.lane_rows(), ring.lane_cols(), Layout::ND, Space::Vec},
+                                   0x8000 + 0x8000 * static_cast<int64_t>(ring_tiles_.size()), 1));
     }
     // Every tensor is used in its direction.
     for (const bool store : {false, true}) {
@@ -134,7 +144,11 @@ class RandomCore {
                                               isa::Opcode::TDiv};
     static constexpr isa::Opcode kScalar[] = {isa::Opcode::TAdds, isa::Opcode::TMuls, isa::Opcode::TMaxs};
     static constexpr isa::Pipe kPipes[] = {isa::Pipe::MTE2, isa::Pipe::V, isa::Pipe::MTE3};
-    switch (pick(7)) {
+    switch (pick(ring_tiles_.empty() ? 7 : 9)) {
+      case 7:
+      case 8:
+        ring(pick(static_cast<int>(ring_tiles_.size())));
+        break;
       case 0:
         transfer(false, tile(isa::OperandKind::TileOut), gm(false, pick(has_view_ ? 3 : 2)));
         break;
@@ -165,6 +179,20 @@ class RandomCore {
         b_.inst(isa::Opcode::TExp, {tile(isa::OperandKind::TileOut), tile(isa::OperandKind::TileIn)});
         break;
     }
+  }
+
+  void ring(int number) {
+    const isa::BufferId own = ring_tiles_[static_cast<size_t>(number)];
+    isa::Operand ring;
+    ring.kind = isa::OperandKind::Ring;
+    ring.ring = isa::RingId(static_cast<uint32_t>(number));
+    if (b_.f.rings[ring.ring.index()].direction == isa::RingDirection::V2C) {
+      b_.inst(isa::Opcode::TPush, {ring, Builder::tile_operand(isa::OperandKind::TileIn, own)});
+      return;
+    }
+    const ExprId rows = pick(2) == 0 ? index() : ExprId();
+    b_.inst(isa::Opcode::TPop, {Builder::tile_operand(isa::OperandKind::TileOut, own), ring,
+                                Builder::value(isa::OperandKind::Valid, rows, rows.valid() ? index() : ExprId())});
   }
 
   void statements(int depth) {
@@ -213,7 +241,79 @@ class RandomCore {
   std::vector<ExprId> dims_;
   std::vector<ExprId> scalars_;
   bool has_view_ = false;
+  std::vector<isa::BufferId> ring_tiles_;  // by ring
 };
+
+// The cube half of a pair: loops that push and pop whole tiles.
+inline Function random_cube(std::mt19937& random, const std::vector<isa::Ring>& rings) {
+  Builder b(FunctionKind::Core, "cube_half");
+  b.f.core_kind = CoreKind::Cube;
+  b.f.automatic = false;
+  b.f.rings = rings;
+  b.f.ring_spans.resize(rings.size());
+  const ExprId d = b.dim("D0");
+  std::vector<isa::BufferId> tiles;
+  for (const isa::Ring& ring : rings) {
+    const bool push = ring.direction == isa::RingDirection::C2V;
+    tiles.push_back(b.buf("t", {ring.dtype, ring.rows, ring.cols, Layout::Nz, push ? Space::Acc : Space::Mat},
+                          0x8000 * static_cast<int64_t>(tiles.size()), 1));
+  }
+  for (int loops = 0; loops < 3; ++loops) {
+    b.open(b.op(OpKind::For, {}, {b.num(0), d, b.num(1)}), {b.symbol(rings[0].name, SymKind::Loop)});
+    for (uint32_t i = 0; i < rings.size(); ++i) {
+      isa::Operand ring;
+      ring.kind = isa::OperandKind::Ring;
+      ring.ring = isa::RingId(i);
+      if (random() % 3 == 0) {
+        continue;
+      }
+      if (rings[i].direction == isa::RingDirection::C2V) {
+        b.inst(isa::Opcode::TPush, {ring, Builder::tile_operand(isa::OperandKind::TileIn, tiles[i])});
+      } else {
+        b.inst(isa::Opcode::TPop, {Builder::tile_operand(isa::OperandKind::TileOut, tiles[i]), ring,
+                                   Builder::value(isa::OperandKind::Valid, {})});
+      }
+    }
+    b.close();
+  }
+  return std::move(b.f);
+}
+
+// A pair, its two cores and no program: legal for a2a3 instruction by instruction.
+inline Module random_pair_module(uint32_t seed) {
+  std::mt19937 random(seed);
+  auto pick = [&](uint32_t n) { return static_cast<int64_t>(random() % n); };
+  std::vector<isa::Ring> rings;
+  static constexpr isa::Split kSplits[] = {isa::Split::None, isa::Split::Rows, isa::Split::Cols};
+  for (int64_t i = 0; i < 1 + pick(3); ++i) {
+    isa::Ring ring;
+    ring.name = i == 0 ? "v" : "ring_" + std::to_string(i);
+    ring.direction = pick(2) == 0 ? isa::RingDirection::C2V : isa::RingDirection::V2C;
+    ring.dtype = DType::F32;
+    ring.rows = 32 * (1 + pick(2));
+    ring.cols = 32 * (1 + pick(3));
+    ring.slots = 1 + pick(4);
+    ring.split = kSplits[pick(3)];
+    rings.push_back(ring);
+  }
+  Module module;
+  module.functions.push_back(RandomCore(seed, rings).run());
+  module.functions.push_back(random_cube(random, rings));
+  Function pair = module.functions[0];  // its interface covers both
+  pair.name = "both";
+  pair.kind = FunctionKind::Pair;
+  pair.pair_cube = module.functions[1].name;
+  pair.pair_vec = module.functions[0].name;
+  pair.core_kind = CoreKind::Vec;
+  pair.rings.clear();
+  pair.ring_spans.clear();
+  pair.buffers.clear();
+  pair.buffer_spans.clear();
+  pair.tensors.clear();
+  pair.body_region().ops.clear();
+  module.functions.insert(module.functions.begin() + static_cast<std::ptrdiff_t>(pick(3)), std::move(pair));
+  return module;
+}
 
 // A program that runs random cores over its parameters and buffers.
 inline Function random_program(std::mt19937& random, const Module& module) {

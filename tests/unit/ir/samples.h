@@ -334,6 +334,50 @@ inline Module tile_module() {
   return module;
 }
 
+// A branch with a result, in a loop that carries it; its values come from an operation, a load and from outside.
+inline Function branch_kernel() {
+  Builder b(FunctionKind::Kernel, "choose");
+  const ExprId m = b.dim("M");
+  const ValueId x = b.param("x", Builder::tensor(DType::F32, {m, b.num(64)}));
+  const ExprId n = b.scalar_param("n", DType::I32);
+  const ValueId y = b.param("y", Builder::tensor(DType::F32, {m, b.num(64)}), ParamMode::Out);
+  const SymId i = b.symbol("i", SymKind::Loop);
+  const OpId parallel = b.open(b.op(OpKind::Parallel, {}, {b.num(0), m, b.num(8)}), {i});
+  b.f.ops[parallel].split = isa::Split::Cols;
+  b.f.ops[parallel].pipeline = 2;
+  const Type type = Builder::tile(DType::F32, 8, 64, b.e().min(b.num(8), b.e().sub(m, b.sym(i))), b.num(64));
+  const ValueId t = b.add(b.op(OpKind::Load, {x}, {b.sym(i), b.num(0)}), type, "t");
+  const SymId j = b.symbol("j", SymKind::Loop);
+  const OpId loop = b.open(b.op(OpKind::For, {}, {b.num(0), b.num(3), b.num(1)}), {j});
+  b.carry(loop, t, "t");
+  Op branch = b.op(OpKind::If, {}, {b.e().make(ExprOp::Lt, b.sym(j), n)});
+  branch.regions = {b.f.add_region(), b.f.add_region()};
+  const std::vector<RegionId> sides = branch.regions;
+  const ValueId result = b.f.add_value(type, "t");
+  const ValueId other = b.f.add_value(type, "t");
+  branch.results = {result, other};
+  b.run(std::move(branch));
+  const RegionId outside = b.region;
+  b.region = sides[0];
+  b.let("k", b.e().mul(b.sym(j), b.num(2)));
+  const ValueId next = b.add(OpKind::Exp, {b.carried(loop, 0)}, type);
+  b.run(b.op(OpKind::Yield, {next, t}));
+  b.region = sides[1];
+  b.run(b.op(OpKind::Yield, {b.carried(loop, 0), b.add(b.op(OpKind::Load, {x}, {b.sym(i), b.num(0)}), type)}));
+  b.region = outside;
+  b.run(b.op(OpKind::Yield, {b.add(OpKind::Add, {result, other}, type)}));
+  b.close();
+  b.run(b.op(OpKind::Store, {y, b.after(loop, 0)}, {b.sym(i), b.num(0)}));
+  b.close();
+  return std::move(b.f);
+}
+
+inline Module branch_module() {
+  Module module;
+  module.functions.push_back(branch_kernel());
+  return module;
+}
+
 // A vec core of every kind of operand, and a cube core with slots, a branch and a view.
 inline Module block_module() {
   using isa::Opcode;
@@ -421,6 +465,41 @@ inline Module block_module() {
   b.close();
   b.inst(Opcode::TStore,
          {Builder::gm(OperandKind::GmOut, 2, {b.num(0), b.num(0)}), Builder::tile_operand(OperandKind::TileIn, acc)});
+  module.functions.push_back(std::move(b.f));
+  return module;
+}
+
+// The two halves of a pair, which pass one tile, and the pair.
+inline Module pair_module() {
+  using isa::Opcode;
+  Module module;
+  for (const CoreKind kind : {CoreKind::Cube, CoreKind::Vec}) {
+    Builder b(FunctionKind::Core, kind == CoreKind::Cube ? "cube_half" : "vec_half");
+    b.f.core_kind = kind;
+    const ExprId m = b.dim("M");
+    const ExprId n = b.scalar_param("n", DType::I32);
+    b.param("x", Builder::tensor(DType::F32, {m, b.num(64)}), ParamMode::In);
+    b.f.rings = {{"s", isa::RingDirection::C2V, DType::F32, 32, 64, 2, isa::Split::Rows}};
+    b.f.ring_spans = {{}};
+    isa::Operand ring;
+    ring.kind = isa::OperandKind::Ring;
+    ring.ring = isa::RingId(0);
+    if (kind == CoreKind::Cube) {
+      const auto t = b.buf("t", {DType::F32, 32, 64, Layout::Nz, Space::Acc}, 0);
+      b.inst(Opcode::TPush, {ring, Builder::tile_operand(isa::OperandKind::TileIn, t)});
+    } else {
+      const auto t = b.buf("t", {DType::F32, 16, 64, Layout::ND, Space::Vec}, 0);
+      b.inst(Opcode::TPop, {Builder::tile_operand(isa::OperandKind::TileOut, t), ring,
+                            Builder::value(isa::OperandKind::Valid, b.e().add(n, b.e().leaf(ExprOp::LaneIndex)), b.num(64))});
+    }
+    module.functions.push_back(std::move(b.f));
+  }
+  Builder b(FunctionKind::Pair, "both");
+  const ExprId m = b.dim("M");
+  b.param("x", Builder::tensor(DType::F32, {m, b.num(64)}), ParamMode::In);
+  b.scalar_param("n", DType::I32);
+  b.f.pair_cube = "cube_half";
+  b.f.pair_vec = "vec_half";
   module.functions.push_back(std::move(b.f));
   return module;
 }

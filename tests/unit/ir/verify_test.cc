@@ -4,6 +4,7 @@
 #include <random>
 #include <type_traits>
 
+#include "tests/unit/ir/random_module.h"
 #include "tests/unit/ir/samples.h"
 
 namespace pto::ir {
@@ -151,14 +152,14 @@ TEST_CASE("structure") {
            on(OpKind::For, [](Function& f, Op& o) { o.syms[0] = f.ops[find(f, OpKind::Parallel)].syms[0]; })},
           {"its symbol has another kind", 1,
            on(OpKind::Let, [](Function& f, Op& o) { f.symbols[o.syms[0].index()].kind = SymKind::Loop; })},
-          {"is not the last op of a loop's body", 0,
+          {"is not the last op of a loop's body or of a branch with results", 0,
            on(OpKind::Parallel,
               [](Function& f, Op& o) {
                 Op yield;
                 yield.kind = OpKind::Yield;
                 f.add_op(o.regions[0], yield);
               })},
-          {"is not the last op of a loop's body", 0,
+          {"is not the last op of a loop's body or of a branch with results", 0,
            on(OpKind::For,
               [](Function& f, Op& o) {
                 std::vector<OpId>& ops = f.regions[o.regions[0]].ops;
@@ -233,6 +234,84 @@ TEST_CASE("levels") {
                        f.regions[o.regions[0]].args = {f.add_value(f.params[0].type, "a")};
                      })},
              });
+}
+
+TEST_CASE("branches") {
+  expect_all(
+      samples::branch_module(),
+      {
+          {"has results but a branch has no yield", 0,
+           on(OpKind::If, [](Function& f, Op& o) { f.regions[o.regions[1]].ops.pop_back(); })},
+          {"a branch yields a wrong number of values", 0,
+           on(OpKind::If, [](Function& f, Op& o) { f.ops[f.regions[o.regions[0]].ops.back()].operands.pop_back(); })},
+          {"a branch's value and the result have different types", 0,
+           on(OpKind::If, [](Function& f, Op& o) { f.values[o.results[0]].type.cols = 32; })},
+          {"a branch has arguments", 0,
+           on(OpKind::If,
+              [](Function& f, Op& o) { f.regions[o.regions[0]].args = {f.add_value(f.type(o.results[0]), "a")}; })},
+          {"uses a value that is not defined there", 0,
+           on(OpKind::Store, [](Function& f, Op& o) { o.operands[1] = f.ops[find(f, OpKind::Exp)].results[0]; })},
+          {"a valid region uses a symbol that is not defined there", 0,
+           on(OpKind::If,
+              [](Function& f, Op& o) {
+                f.values[o.results[0]].type.valid_rows = f.exprs.symbol(f.ops[find(f, OpKind::Let)].syms[0]);
+              })},
+          {"is not the last op of a loop's body or of a branch with results", 0,
+           on(OpKind::If, [](Function&, Op& o) { o.results.clear(); })},
+          {"has a wrong number of regions", 0, on(OpKind::If, [](Function&, Op& o) { o.regions.pop_back(); })},
+          {"is split but is no parallel loop", 0, on(OpKind::If, [](Function&, Op& o) { o.split = isa::Split::Rows; })},
+      });
+  expect_all(samples::block_module(), {{"carries values in a core", 1, on(OpKind::If, [](Function& f, Op& o) {
+                                          o.results = {f.add_value(f.params[0].type, "a")};
+                                        })}});
+}
+
+TEST_CASE("rings and pairs") {
+  expect_all(
+      samples::pair_module(),
+      {
+          {"a ring's name is no identifier or taken", 0, [](Function& f) { f.rings[0].name = "x"; }},
+          {"a ring's name is no identifier or taken", 0, [](Function& f) { f.rings[0].name = "M"; }},
+          {"a ring's name is no identifier or taken", 1, [](Function& f) { f.rings.push_back(f.rings[0]); }},
+          {"a ring's tile is incomplete", 0, [](Function& f) { f.rings[0].cols = 0; }},
+          {"a ring has a wrong number of slots", 0, [](Function& f) { f.rings[0].slots = 17; }},
+          {"a ring's tile has no halves", 0, [](Function& f) { f.rings[0].rows = 31; }},
+          {"has too many rings", 0, [](Function& f) { f.rings.resize(17, f.rings[0]); }},
+          {"an operand's ring is out of range", 1,
+           on(OpKind::Inst, [](Function&, Op& o) { o.inst.operands[1].ring = isa::RingId(3); })},
+          {"does not follow the instruction's format", 1,
+           on(OpKind::Inst, [](Function&, Op& o) { std::swap(o.inst.operands[0], o.inst.operands[1]); })},
+          {"an operand uses lane_index()", 1, [](Function& f) { f.core_kind = CoreKind::Cube; }},
+          {"a pair has a wrong number of lanes", 2, [](Function& f) { f.lanes = 3; }},
+          {"a pair of one lane splits a ring", 2, [](Function& f) { f.lanes = 1; }},
+          {"a pair's cube core is none", 2, [](Function& f) { f.pair_cube = "vec_half"; }},
+          {"a pair's vec core is none", 2, [](Function& f) { f.pair_vec = "nobody"; }},
+          {"a pair's vec core is none", 2, [](Function& f) { f.pair_vec = "both"; }},
+          {"a core of a pair has a dim that the pair has not", 2, [](Function& f) { f.symbols[0].name = "K"; }},
+          {"a core of a pair has a parameter that the pair has not", 2, [](Function& f) { f.params.pop_back(); }},
+          {"a core's parameter has a mode that the pair's has not", 2,
+           [](Function& f) { f.params[0].mode = ParamMode::Out; std::swap(f.params[0], f.params[1]); }},
+          {"a core's parameter has another type than the pair's", 2,
+           [](Function& f) {
+             f.params[0].type.dims[1] = f.exprs.integer(32);
+             f.values[f.params[0].value].type = f.params[0].type;
+           }},
+          {"a pair has a body", 2,
+           [](Function& f) {
+             Op loop;
+             loop.kind = OpKind::If;
+             f.add_op(f.body, loop);
+           }},
+      });
+  Module differ = samples::pair_module();
+  differ.functions[0].rings[0].slots = 3;
+  CHECK(joined(violations_of(differ)).find("the cores of a pair have different rings") != std::string::npos);
+  Module kernel = samples::tile_module();
+  kernel.functions[0].rings = samples::pair_module().functions[0].rings;
+  CHECK(joined(violations_of(kernel)).find("has rings but is no core") != std::string::npos);
+  for (uint32_t seed = 0; seed < 50; ++seed) {
+    CHECK(joined(violations_of(samples::random_pair_module(seed))) == "");
+  }
 }
 
 void retype(Function& f, ValueId value, DType dtype) {

@@ -1,4 +1,6 @@
-// Random objects of valid structure. Expressions are drawn from what is in scope, by kind.
+// Random objects of valid structure. Expressions are drawn from what is in scope, by kind. Some cores come as pairs
+// that share rings.
+#include <algorithm>
 #include <limits>
 #include <random>
 #include <string>
@@ -50,12 +52,14 @@ class Unit {
   std::vector<SymId> dims_;
   std::vector<SymId> ints_;  // dims, and what else is in scope
   std::vector<SymId> reals_;
+  bool lanes_ = false;  // lane_index() may be used
 
  private:
   ExprId tree(const std::vector<SymId>& leaves, bool block, size_t depth) {
     if (depth == 0 || below(3) == 0) {
       if (block && below(4) == 0) {
-        return pool_.leaf(maybe() ? ExprOp::BlockIndex : ExprOp::BlockCount);
+        constexpr ExprOp kLeaves[] = {ExprOp::BlockIndex, ExprOp::BlockCount, ExprOp::LaneIndex};
+        return pool_.leaf(kLeaves[below(lanes_ ? 3 : 2)]);
       }
       if (!leaves.empty() && maybe()) {
         return pool_.symbol(leaves[below(leaves.size())]);
@@ -114,10 +118,13 @@ std::vector<Param> make_params(Unit& unit, std::vector<SymId>& dims, bool defaul
 
 class CoreMaker {
  public:
-  CoreMaker(std::mt19937& random, size_t index) : unit_(random, core_.exprs, core_.symbols) {
+  CoreMaker(std::mt19937& random, size_t index, CoreKind kind, std::vector<isa::Ring> rings)
+      : unit_(random, core_.exprs, core_.symbols) {
     core_.name = name("core", index);
     core_.doc = unit_.maybe() ? "A core." : "";
-    core_.kind = unit_.maybe() ? CoreKind::Vec : CoreKind::Cube;
+    core_.kind = kind;
+    core_.rings = std::move(rings);
+    unit_.lanes_ = kind == CoreKind::Vec;
     core_.location = location();
   }
 
@@ -250,7 +257,12 @@ class CoreMaker {
     for (const OperandKind kind : isa::format_operands(info.format)) {
       isa::Operand operand;
       operand.kind = kind;
-      if (isa::is_gm(kind)) {
+      if (kind == OperandKind::Ring) {
+        if (core_.rings.empty()) {
+          return;
+        }
+        operand.ring = isa::RingId(static_cast<uint32_t>(unit_.below(core_.rings.size())));
+      } else if (isa::is_gm(kind)) {
         operand.tensor = tensor(kind == OperandKind::GmIn ? ParamMode::Out : ParamMode::In);
         if (!operand.tensor.valid()) {
           return;
@@ -308,6 +320,31 @@ class CoreMaker {
   std::vector<ParamMode> modes_;
 };
 
+std::vector<isa::Ring> random_rings(std::mt19937& random) {
+  std::vector<isa::Ring> rings(random() % 4);
+  for (size_t i = 0; i < rings.size(); ++i) {
+    rings[i] = {name("r", i),
+                static_cast<isa::RingDirection>(random() % 2),
+                *dtype_from_code(1 + random() % 20),
+                static_cast<int64_t>(1 + random() % 200),
+                static_cast<int64_t>(1 + random() % 200),
+                static_cast<int64_t>(1 + random() % 16),
+                static_cast<isa::Split>(random() % 3)};
+  }
+  return rings;
+}
+
+// The pair, cube core first, that a core belongs to: neighbours with the same rings.
+std::optional<std::pair<uint32_t, uint32_t>> pair_of(const std::vector<Core>& cores, uint32_t core) {
+  const uint32_t other = core ^ 1;
+  if (other >= cores.size() || cores[core].kind == cores[other].kind ||
+      !std::is_permutation(cores[core].rings.begin(), cores[core].rings.end(), cores[other].rings.begin(),
+                           cores[other].rings.end())) {
+    return std::nullopt;
+  }
+  return cores[core].kind == CoreKind::Cube ? std::pair(core, other) : std::pair(other, core);
+}
+
 Program random_program(std::mt19937& random, size_t index, const std::vector<Core>& cores) {
   Program program;
   Unit unit(random, program.exprs, program.symbols);
@@ -345,12 +382,8 @@ Program random_program(std::mt19937& random, size_t index, const std::vector<Cor
     tensors.push_back({param.dtype, param.dims.size(), true});
     return static_cast<uint32_t>(tensors.size() - 1);
   };
-  const size_t tasks = cores.empty() ? 0 : unit.below(5);
-  for (uint32_t i = 0; i < tasks; ++i) {
-    Task task;
-    task.name = name("t", i);
-    task.core = static_cast<uint32_t>(unit.below(cores.size()));
-    for (const Param& param : cores[task.core].params) {
+  const auto call = [&](const Core& core, std::vector<Argument>& args, std::vector<ExprId>& dims) {
+    for (const Param& param : core.params) {
       Argument argument;
       argument.is_tensor = param.is_tensor;
       if (param.is_tensor) {
@@ -358,11 +391,29 @@ Program random_program(std::mt19937& random, size_t index, const std::vector<Cor
       } else {
         argument.scalar = is_float(param.dtype) ? unit.real() : unit.setup();
       }
-      task.args.push_back(argument);
+      args.push_back(argument);
     }
-    for (size_t d = 0; d < cores[task.core].dims.size(); ++d) {
-      task.dims.push_back(unit.dim());
+    for (size_t d = 0; d < core.dims.size(); ++d) {
+      dims.push_back(unit.dim());
     }
+  };
+  const size_t tasks = cores.empty() ? 0 : unit.below(5);
+  for (uint32_t i = 0; i < tasks; ++i) {
+    Task task;
+    task.name = name("t", i);
+    task.core = static_cast<uint32_t>(unit.below(cores.size()));
+    const auto pair = pair_of(cores, task.core);
+    if (pair && (!cores[task.core].rings.empty() || unit.maybe())) {
+      task.core = pair->first;
+      task.vec.emplace();
+      task.vec->core = pair->second;
+      const std::vector<isa::Ring>& rings = cores[task.core].rings;
+      const bool split =
+          std::any_of(rings.begin(), rings.end(), [](const isa::Ring& ring) { return ring.split != isa::Split::None; });
+      task.vec->lanes = split || unit.maybe() ? 2 : 1;
+      call(cores[pair->second], task.vec->args, task.vec->dims);
+    }
+    call(cores[task.core], task.args, task.dims);
     task.blocks = unit.setup();
     for (uint32_t earlier = 0; earlier < i; ++earlier) {
       if (unit.maybe()) {
@@ -385,7 +436,17 @@ Object random_object(uint32_t seed) {
   object.source_files = {"a.pto", "b.pto"};
   const size_t cores = random() % 4;
   for (size_t i = 0; i < cores; ++i) {
-    object.cores.push_back(CoreMaker(random, i).run());
+    const auto kind = static_cast<CoreKind>(random() % 2);
+    // Pairs are cores 2n and 2n + 1: some have rings, declared in another order on the other side.
+    const bool first = i % 2 == 0 && i + 1 < cores && random() % 2 == 0;
+    const bool second = i % 2 == 1 && !object.cores.back().rings.empty();
+    std::vector<isa::Ring> rings = first ? random_rings(random) : std::vector<isa::Ring>();
+    if (second) {
+      rings = object.cores.back().rings;
+      std::shuffle(rings.begin(), rings.end(), random);
+    }
+    const bool cube = second ? object.cores.back().kind == CoreKind::Vec : kind == CoreKind::Cube;
+    object.cores.push_back(CoreMaker(random, i, cube ? CoreKind::Cube : CoreKind::Vec, std::move(rings)).run());
   }
   const size_t programs = random() % 3;
   for (size_t i = 0; i < programs; ++i) {

@@ -25,27 +25,33 @@ size_t map_bytes(const Object& object) {
 
 }  // namespace
 
-TEST_CASE("a target accepts the sample") {
-  DiagnosticSink sink;
-  const auto target = builtin_target("a2a3", sink);
-  REQUIRE(target);
-  const bool ok = verify(sample(), *target, "x.ptobin", sink);
-  INFO(render_text(sink, nullptr, {}));
-  CHECK(ok);
+TEST_CASE("a target accepts the samples") {
+  for (const Object& object : {sample(), mixed_sample()}) {
+    DiagnosticSink sink;
+    const auto target = builtin_target("a2a3", sink);
+    REQUIRE(target);
+    const bool ok = verify(object, *target, "x.ptobin", sink);
+    INFO(render_text(sink, nullptr, {}));
+    CHECK(ok);
+  }
 }
 
-TEST_CASE("the sample reads back as it was written") {
-  const auto bytes = write(sample());
-  CHECK(std::memcmp(bytes.data() + 4, "PTOB", 4) == 0);
-  const auto object = read_back(bytes);
-  REQUIRE(object);
-  CHECK(same(*object, sample()));
-  CHECK(write(*object) == bytes);
+TEST_CASE("the samples read back as they were written") {
+  for (const Object& object : {sample(), mixed_sample()}) {
+    const auto bytes = write(object);
+    CHECK(std::memcmp(bytes.data() + 4, "PTOB", 4) == 0);
+    const auto back = read_back(bytes);
+    REQUIRE(back);
+    CHECK(same(*back, object));
+    CHECK(write(*back) == bytes);
+  }
 }
 
 TEST_CASE("random objects read back as they were written") {
   size_t statements = 0;
   size_t tasks = 0;
+  size_t pairs = 0;
+  size_t ring_instructions = 0;
   for (uint32_t seed = 0; seed < 400; ++seed) {
     CAPTURE(seed);
     const Object object = random_object(seed);
@@ -65,13 +71,24 @@ TEST_CASE("random objects read back as they were written") {
     REQUIRE(same(*bare, without_locations(object)));
     for (const Core& core : object.cores) {
       statements += core.code.size();
+      for (const Stmt& stmt : core.code) {
+        ring_instructions += stmt.kind == StmtKind::Inst && stmt.inst.opcode >= isa::Opcode::TPush &&
+                                     stmt.inst.opcode <= isa::Opcode::TFree
+                                 ? 1
+                                 : 0;
+      }
     }
     for (const Program& program : object.programs) {
       tasks += program.tasks.size();
+      for (const Task& task : program.tasks) {
+        pairs += task.vec && !object.cores[task.core].rings.empty() ? 1 : 0;
+      }
     }
   }
   CHECK(statements > 2000);
   CHECK(tasks > 300);
+  CHECK(pairs > 30);
+  CHECK(ring_instructions > 30);
 }
 
 TEST_CASE("an object without anything in it reads back") {
@@ -119,6 +136,26 @@ TEST_CASE("any change of an object changes its bytes") {
   CHECK(changed([](Object& o) { o.programs[0].params[2].default_value.reset(); }));
   CHECK(changed([](Object& o) { o.programs[0].tasks[2].after = {1}; }));
   CHECK(changed([](Object& o) { o.programs[0].constraints[0].text += " "; }));
+
+  const auto mixed_bytes = write(mixed_sample(), false);
+  const auto mixed_changed = [&](const auto& change) {
+    Object object = mixed_sample();
+    change(object);
+    return write(object, false) != mixed_bytes;
+  };
+  CHECK(mixed_changed([](Object& o) { o.cores[0].rings[0].name = "t"; }));
+  CHECK(mixed_changed([](Object& o) { o.cores[0].rings[0].direction = isa::RingDirection::V2C; }));
+  CHECK(mixed_changed([](Object& o) { o.cores[0].rings[0].dtype = DType::F16; }));
+  CHECK(mixed_changed([](Object& o) { o.cores[0].rings[0].rows = 32; }));
+  CHECK(mixed_changed([](Object& o) { o.cores[0].rings[0].cols = 32; }));
+  CHECK(mixed_changed([](Object& o) { o.cores[0].rings[0].slots = 3; }));
+  CHECK(mixed_changed([](Object& o) { o.cores[0].rings[0].split = isa::Split::Cols; }));
+  CHECK(mixed_changed([](Object& o) { o.cores[1].code[1].inst.operands[1].ring = isa::RingId(1); }));
+  CHECK(mixed_changed([](Object& o) { o.programs[0].tasks[0].vec.reset(); }));
+  CHECK(mixed_changed([](Object& o) { o.programs[0].tasks[0].vec->core = 0; }));
+  CHECK(mixed_changed([](Object& o) { o.programs[0].tasks[0].vec->lanes = 1; }));
+  CHECK(mixed_changed([](Object& o) { o.programs[0].tasks[0].vec->args[0].tensor = 0; }));
+  CHECK(mixed_changed([](Object& o) { o.programs[0].tasks[0].vec->dims.clear(); }));
 }
 
 TEST_CASE("tensors are parameters, then views") {

@@ -175,7 +175,71 @@ Core mul_core() {
   return core;
 }
 
+isa::Operand ring(uint32_t index) {
+  isa::Operand operand;
+  operand.kind = OperandKind::Ring;
+  operand.ring = isa::RingId(index);
+  return operand;
+}
+
+// core cube top(a: f16[64, 64]): pushes a * a into ring `s`.
+Core top_core() {
+  Core core = mul_core();
+  core.name = "top";
+  core.params.pop_back();
+  core.rings = {{"s", isa::RingDirection::C2V, DType::F32, 64, 64, 2, isa::Split::Rows}};
+  core.code.pop_back();
+  Code code(core);
+  code.inst(Opcode::TPush, {ring(0), tile(OperandKind::TileIn, 3)});
+  return core;
+}
+
+// core vec bottom[M]() -> (y: f32[M, 64]): each lane stores its half of what it pops.
+Core bottom_core() {
+  Core core;
+  core.name = "bottom";
+  core.symbols = {{"M", SymKind::Dim, DType::I64}, {"r", SymKind::Let, DType::I64}};
+  ExprPool& e = core.exprs;
+  const ExprId zero = e.integer(0);
+  const ExprId rows = e.integer(32);
+  const ExprId columns = e.integer(64);
+  core.dims = {SymId(0)};
+  core.params = {tensor("y", DType::F32, ParamMode::Out, {e.symbol(SymId(0)), columns})};
+  core.buffers = {{"p", {DType::F32, 32, 64, Layout::ND, Space::Vec}, 0, 1, 0}};
+  core.rings = {{"s", isa::RingDirection::C2V, DType::F32, 64, 64, 2, isa::Split::Rows}};
+  Code code(core);
+  Stmt& let = code.add(StmtKind::Let);
+  let.sym = SymId(1);
+  let.value = e.mul(e.leaf(ExprOp::LaneIndex), rows);
+  code.inst(Opcode::TPop, {tile(OperandKind::TileOut, 0), ring(0), value(OperandKind::Valid, rows, columns)});
+  code.flags(Pipe::MTE2, Pipe::MTE3);
+  code.inst(Opcode::TStore, {gm(OperandKind::GmOut, 0, {e.symbol(SymId(1)), zero}), tile(OperandKind::TileIn, 0)});
+  return core;
+}
+
 }  // namespace
+
+Object mixed_sample() {
+  Object object;
+  object.target = "a2a3";
+  object.source_files = {"k.pto"};
+  object.cores = {top_core(), bottom_core()};
+  Program program;
+  program.name = "run";
+  ExprPool& e = program.exprs;
+  const ExprId n = e.integer(64);
+  program.params = {tensor("a", DType::F16, ParamMode::In, {n, n}), tensor("y", DType::F32, ParamMode::Out, {n, n})};
+  program.workspace_bytes = e.integer(0);
+  Task task;
+  task.name = "t0";
+  task.args = {{true, 0, {}}};
+  task.vec = TaskLanes{1, {{true, 1, {}}}, {n}, 2};
+  task.blocks = e.integer(1);
+  task.location = {1, 30, 5};
+  program.tasks = {task};
+  object.programs = {program};
+  return object;
+}
 
 Object sample() {
   Object object;
@@ -259,12 +323,20 @@ bool same_stmt(const Stmt& a, const Stmt& b) {
 bool same_core(const Core& a, const Core& b) {
   return a.name == b.name && a.doc == b.doc && a.kind == b.kind && same_pool(a.exprs, b.exprs) &&
          a.symbols == b.symbols && a.dims == b.dims && a.params == b.params && a.views == b.views &&
-         a.buffers == b.buffers && all_same(a.code, b.code, same_stmt) && a.location == b.location;
+         a.buffers == b.buffers && a.rings == b.rings && all_same(a.code, b.code, same_stmt) &&
+         a.location == b.location;
+}
+
+bool same_lanes(const std::optional<TaskLanes>& a, const std::optional<TaskLanes>& b) {
+  if (!a || !b) {
+    return a.has_value() == b.has_value();
+  }
+  return a->core == b->core && a->args == b->args && a->dims == b->dims && a->lanes == b->lanes;
 }
 
 bool same_task(const Task& a, const Task& b) {
   return a.name == b.name && a.core == b.core && a.args == b.args && a.dims == b.dims && a.blocks == b.blocks &&
-         a.after == b.after && a.location == b.location;
+         a.after == b.after && a.location == b.location && same_lanes(a.vec, b.vec);
 }
 
 bool same_program(const Program& a, const Program& b) {

@@ -11,6 +11,10 @@ namespace pto::object {
 // Two cores (vec `scale`, cube `mul`) and a program `both` with a workspace buffer, a constraint and two tasks.
 Object sample();
 
+// A cube core `top` and a vector core `bottom` that share a split ring, and a program `run` that runs them as a pair on
+// two lanes. The a2a3 target accepts it.
+Object mixed_sample();
+
 // Valid for check_structure, not for a target: instructions have operands of their formats and anything else at random.
 Object random_object(uint32_t seed);
 

@@ -317,6 +317,93 @@ const Case kCases[] = {
      "core `scale`, statement 6 (k.pto:8:5): "},
 };
 
+// Of the mixed sample. Shorthand: its cores, and its one task.
+Core& top(Object& o) {
+  return o.cores[0];
+}
+Core& bottom(Object& o) {
+  return o.cores[1];
+}
+Task& task(Object& o) {
+  return o.programs[0].tasks[0];
+}
+void both_rings(Object& o, const std::function<void(isa::Ring&)>& change) {
+  change(top(o).rings[0]);
+  change(bottom(o).rings[0]);
+}
+
+const Case kPairCases[] = {
+    {"ring name", [](Object& o) { top(o).rings[0].name = "1"; }, "core `top`: a ring has a name that is no identifier"},
+    {"rings of one name",
+     [](Object& o) {
+       top(o).rings.push_back(top(o).rings[0]);
+       bottom(o).rings.push_back(bottom(o).rings[0]);
+     },
+     "core `top`: two rings `s`"},
+    {"too many rings",
+     [](Object& o) {
+       for (size_t i = 0; i < isa::kMaxRings; ++i) {
+         isa::Ring ring = top(o).rings[0];
+         ring.name = "r" + std::to_string(i);
+         top(o).rings.push_back(ring);
+         bottom(o).rings.push_back(ring);
+       }
+     },
+     "core `top`: it has more rings than a core can have"},
+    {"ring rows", [](Object& o) { both_rings(o, [](isa::Ring& r) { r.rows = 0; }); },
+     "ring `s` has no valid type, shape or number of slots"},
+    {"ring overflow", [](Object& o) { both_rings(o, [](isa::Ring& r) { r.rows = int64_t{1} << 62; }); },
+     "ring `s` has no valid type, shape or number of slots"},
+    {"ring slots", [](Object& o) { both_rings(o, [](isa::Ring& r) { r.slots = 17; }); },
+     "ring `s` has no valid type, shape or number of slots"},
+    {"no ring slots", [](Object& o) { both_rings(o, [](isa::Ring& r) { r.slots = 0; }); },
+     "ring `s` has no valid type, shape or number of slots"},
+    {"ring type", [](Object& o) { both_rings(o, [](isa::Ring& r) { r.dtype = DType::None; }); },
+     "ring `s` has no valid type, shape or number of slots"},
+    {"ring direction",
+     [](Object& o) { both_rings(o, [](isa::Ring& r) { r.direction = static_cast<isa::RingDirection>(2); }); },
+     "ring `s` has no valid type, shape or number of slots"},
+    {"ring split", [](Object& o) { both_rings(o, [](isa::Ring& r) { r.split = static_cast<isa::Split>(3); }); },
+     "ring `s` has no valid type, shape or number of slots"},
+    {"ring of an operand", [](Object& o) { inst(o, Opcode::TPush).operands[0].ring = isa::RingId(1); },
+     "an operand is a ring that doesn't exist"},
+    {"lane of a cube core", [](Object& o) { top(o).exprs.leaf(ExprOp::LaneIndex); },
+     "core `top`: only vector cores have a lane"},
+    {"pop's valid region", [](Object& o) { inst(o, Opcode::TPop, 1).operands[2].b = ExprId(); },
+     "the valid region's columns is missing"},
+    // Tasks.
+    {"rings alone", [](Object& o) { task(o).vec.reset(); }, "a core with rings runs only together with another"},
+    {"lanes' core", [](Object& o) { task(o).vec->core = 2; }, "its lanes run a core that doesn't exist"},
+    {"two cube cores", [](Object& o) { task(o).vec->core = 0; }, "a pair is a cube core and one or two vector lanes"},
+    {"no lanes", [](Object& o) { task(o).vec->lanes = 0; }, "a pair is a cube core and one or two vector lanes"},
+    {"three lanes", [](Object& o) { task(o).vec->lanes = 3; }, "a pair is a cube core and one or two vector lanes"},
+    {"one lane of a split ring", [](Object& o) { task(o).vec->lanes = 1; }, "one lane can't split a ring"},
+    {"another ring", [](Object& o) { bottom(o).rings[0].slots = 3; }, "`top` and `bottom` have different rings"},
+    {"another ring's name", [](Object& o) { bottom(o).rings[0].name = "t"; },
+     "`top` and `bottom` have different rings"},
+    {"a ring more",
+     [](Object& o) {
+       isa::Ring ring = top(o).rings[0];
+       ring.name = "t";
+       bottom(o).rings.push_back(ring);
+     },
+     "`top` and `bottom` have different rings"},
+    {"lanes' arguments", [](Object& o) { task(o).vec->args.clear(); },
+     "one argument a parameter and one value a dim of `bottom`"},
+    {"lanes' dims", [](Object& o) { task(o).vec->dims.clear(); },
+     "one argument a parameter and one value a dim of `bottom`"},
+    {"lanes' argument", [](Object& o) { task(o).vec->args[0].tensor = 0; },
+     "the argument for `y` has another element type or rank"},
+    {"lanes' dim", [](Object& o) { task(o).vec->dims[0] = o.programs[0].exprs.real(1); },
+     "the value of a dim must be an integer"},
+    // The machine.
+    {"split of odd rows", [](Object& o) { both_rings(o, [](isa::Ring& r) { r.rows = 63; }); }, "63 is odd"},
+    {"half a byte", [](Object& o) { both_rings(o, [](isa::Ring& r) { r.dtype = DType::I4; }); },
+     "needs an element type of whole bytes"},
+    {"share of the lane", [](Object& o) { both_rings(o, [](isa::Ring& r) { r.split = isa::Split::Cols; }); },
+     "this side handles tiles of [64, 32]"},
+};
+
 Target a2a3() {
   DiagnosticSink sink;
   auto target = builtin_target("a2a3", sink);
@@ -326,19 +413,40 @@ Target a2a3() {
 
 }  // namespace
 
+namespace {
+
+void check_refused(const Case& row, Object object, const Target& target) {
+  CAPTURE(row.name);
+  row.change(object);
+  DiagnosticSink sink;
+  CHECK_FALSE(verify(object, target, "x.ptobin", sink));
+  const std::string text = render_text(sink, nullptr, {});
+  CAPTURE(text);
+  CHECK(text.starts_with("x.ptobin: error[E0505]: "));
+  CHECK(text.find(row.message) != std::string::npos);
+}
+
+}  // namespace
+
 TEST_CASE("the verifier has a case for every rule") {
   const Target target = a2a3();
   for (const Case& row : kCases) {
-    CAPTURE(row.name);
-    Object object = sample();
-    row.change(object);
-    DiagnosticSink sink;
-    CHECK_FALSE(verify(object, target, "x.ptobin", sink));
-    const std::string text = render_text(sink, nullptr, {});
-    CAPTURE(text);
-    CHECK(text.starts_with("x.ptobin: error[E0505]: "));
-    CHECK(text.find(row.message) != std::string::npos);
+    check_refused(row, sample(), target);
   }
+  for (const Case& row : kPairCases) {
+    check_refused(row, mixed_sample(), target);
+  }
+}
+
+TEST_CASE("rings may be declared in another order") {
+  Object object = mixed_sample();
+  isa::Ring second = top(object).rings[0];
+  second.name = "t";
+  top(object).rings.push_back(second);
+  bottom(object).rings.insert(bottom(object).rings.begin(), second);
+  inst(object, Opcode::TPop, 1).operands[1].ring = isa::RingId(1);
+  DiagnosticSink sink;
+  CHECK(verify(object, a2a3(), "x.ptobin", sink));
 }
 
 TEST_CASE("what is wrong is wrong for the reader too") {
@@ -359,6 +467,20 @@ TEST_CASE("what is wrong is wrong for the reader too") {
     DiagnosticSink sink;
     CHECK_FALSE(read(write(object), "x.ptobin", sink));
     CHECK(sink.has_errors());
+  }
+  const auto pair_readable = [](const std::string& name) {
+    return name != "ring direction" && name != "ring split" && name != "split of odd rows" && name != "half a byte" &&
+           name != "share of the lane";
+  };
+  for (const Case& row : kPairCases) {
+    if (pair_readable(row.name)) {
+      CAPTURE(row.name);
+      Object object = mixed_sample();
+      row.change(object);
+      DiagnosticSink sink;
+      CHECK_FALSE(read(write(object), "x.ptobin", sink));
+      CHECK(sink.has_errors());
+    }
   }
 }
 

@@ -188,7 +188,7 @@ TEST_CASE("the walk hands out what the evaluator computes") {
       ints[1] = n;
       const Oracle oracle(walk.b.core, block, 3, ints);
       std::vector<int64_t> events;
-      stepper.start(program, block, 8);
+      stepper.start(program, block, 0, 8);
       for (bool going = true; going;) {
         switch (stepper.next(1000000)) {
           case runtime::Stepper::Status::Instruction:
