@@ -128,19 +128,21 @@ struct Block {
 
 struct Stmt {
   StmtKind kind = StmtKind::Expression;
-  Span span;                // without its blocks
-  std::vector<Name> names;  // Let, Var: the pattern. Buf, Ring, Buffer, Task: one. Instruction: the mnemonic. Task: its name
-  bool is_tuple = false;    // Let: `let (a) = ...`
-  std::vector<Type> types;  // Let: none or one. Buf, Ring, Buffer: one
-  ExprRef target;           // Assign
+  Span span;  // without its blocks
+  std::vector<Name>
+      names;  // Let, Var: the pattern. Buf, Ring, Buffer, Task: one. Instruction: the mnemonic. Task: its name
+  bool is_tuple = false;         // Let: `let (a) = ...`
+  std::vector<Type> types;       // Let: none or one. Buf, Ring, Buffer: one
+  ExprRef target;                // Assign
   Operator op = Operator::None;  // Assign: `+=`
-  ExprRef value;  // Let (may be missing), Assign, Expression, Return; Buffer: `at`; If, While: conditions are in `conditions`
-  std::vector<Range> ranges;  // Parallel, For
-  Name split;         // Parallel, Ring
-  ExprRef pipeline;   // Parallel, For
+  ExprRef value;  // Let (may be missing), Assign, Expression, Return; Buffer: `at`; If, While: conditions are in
+                  // `conditions`
+  std::vector<Range> ranges;        // Parallel, For
+  Name split;                       // Parallel, Ring
+  ExprRef pipeline;                 // Parallel, For
   std::vector<ExprRef> conditions;  // If: one a branch; While: one
   std::vector<Block> blocks;        // Parallel, For, While: one. If: a condition each, then maybe the else
-  Name direction;  // Ring
+  Name direction;                   // Ring
   // Buf; Ring has slots
   Name space;  // of `at` or `in`
   ExprRef address;

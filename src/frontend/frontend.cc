@@ -198,7 +198,8 @@ class Compilation {
     for (const auto& info : context_.functions) {
       const ir::Function& function = info->function;
       if (!function.rings.empty() && !context_.paired.contains(function.name)) {
-        context_.sink.report(DiagId::WrongPlace, function.ring_spans.front(), {"`ring`", "in a core that no `core pair` names"});
+        context_.sink.report(DiagId::WrongPlace, function.ring_spans.front(),
+                             {"`ring`", "in a core that no `core pair` names"});
       }
       for (const auto& [name, span] : info->calls) {
         const ir::Function& callee = context_.function_names.at(name)->function;

@@ -248,7 +248,8 @@ class Lower {
   void branch(const ast::Stmt& stmt, size_t number);
   std::vector<Variable> assigned_variables(const std::set<std::string>& names);
   void join_branches(ir::OpId id, uint32_t symbols, const std::vector<Variable>& variables,
-                     const std::vector<Binding>& before, const std::vector<Binding>& behind_then, const ast::Stmt& stmt);
+                     const std::vector<Binding>& before, const std::vector<Binding>& behind_then,
+                     const ast::Stmt& stmt);
 
   // --- lower_valid.cc
   bool join_valid_of_branches(ir::OpId id, bool report);
@@ -310,8 +311,8 @@ class Lower {
   bool in_parallel_ = false;
   bool body_started_ = false;  // a statement that is neither `buf` nor a view
   int eval_depth_ = 0;
-  size_t expanded_ = 0;  // expressions evaluated inside inline helpers
-  size_t nesting_ = 0;    // statements around this one; `else if` nests, though it is not written so
+  size_t expanded_ = 0;     // expressions evaluated inside inline helpers
+  size_t nesting_ = 0;      // statements around this one; `else if` nests, though it is not written so
   bool exhausted_ = false;  // a limit on expansion was reported
   Facts facts_;
   std::set<size_t> written_;  // parameters

@@ -26,7 +26,8 @@ void Lower::empty_variable(const ast::Stmt& stmt) {
   }
   const ast::Type& type = stmt.types[0];
   if (!type.is_tile) {
-    error(DiagId::WrongType, type.span, {"a variable without a value", "a tile type like `tile f32[8, 64]`", "another type"});
+    error(DiagId::WrongType, type.span,
+          {"a variable without a value", "a tile type like `tile f32[8, 64]`", "another type"});
     return poison();
   }
   if (type.valid_rows.valid() || !type.space.empty() || !type.layout.empty() || type.strides.valid()) {

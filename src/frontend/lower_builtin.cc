@@ -7,9 +7,9 @@ namespace pto::frontend {
 
 const std::vector<std::string>& builtin_names() {
   static const std::vector<std::string> kNames = {
-      "abs",     "exp",   "log",     "sqrt",    "rsqrt",     "recip",   "relu",        "tanh",       "sigmoid",
-      "sum",     "max",   "min",     "mean",    "softmax",   "matmul",  "cast",        "reshape",    "select",
-      "full",    "zeros", "load",    "store",   "row_max",   "row_sum", "row_min",     "col_sum",    "col_max",
+      "abs",     "exp",   "log",     "sqrt",    "rsqrt",     "recip",   "relu",        "tanh",        "sigmoid",
+      "sum",     "max",   "min",     "mean",    "softmax",   "matmul",  "cast",        "reshape",     "select",
+      "full",    "zeros", "load",    "store",   "row_max",   "row_sum", "row_min",     "col_sum",     "col_max",
       "col_min", "move",  "extract", "fillpad", "broadcast", "ceildiv", "block_index", "block_count", "lane_index"};
   return kNames;
 }

@@ -16,10 +16,10 @@ constexpr size_t kMostOps = size_t{1} << 18;  // of one function
 
 // Part of the language's design, but not of this compiler.
 constexpr std::array<std::string_view, 31> kNotYet = {
-    "erf",       "sin",     "cos",      "floor", "ceil",    "round",      "prod",    "argmax",     "argmin",
-    "layernorm", "rmsnorm", "concat",   "slice", "pad",     "gather",     "scatter", "take",       "iota",
-    "sort",      "topk",    "cumsum",   "quant", "dequant", "print",      "assert",  "atomic_add", "transpose",
-    "pow",       "where",   "prefetch", "row_argmax",
+    "erf",    "sin",        "cos",       "floor",  "ceil",   "round",    "prod",       "argmax",
+    "argmin", "layernorm",  "rmsnorm",   "concat", "slice",  "pad",      "gather",     "scatter",
+    "take",   "iota",       "sort",      "topk",   "cumsum", "quant",    "dequant",    "print",
+    "assert", "atomic_add", "transpose", "pow",    "where",  "prefetch", "row_argmax",
 };
 
 ir::OpKind op_kind(ast::Operator op) {

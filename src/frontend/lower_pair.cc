@@ -219,10 +219,11 @@ void Lower::pair_rings(const FunctionInfo& cube, const FunctionInfo& vec) {
   for (const auto& [a, b] : {std::pair{&left, &right}, std::pair{&right, &left}}) {
     for (size_t i = 0; i < a->rings.size(); ++i) {
       const isa::Ring& ring = a->rings[i];
-      const auto other = std::find_if(b->rings.begin(), b->rings.end(),
-                                      [&](const isa::Ring& each) { return each.name == ring.name; });
+      const auto other =
+          std::find_if(b->rings.begin(), b->rings.end(), [&](const isa::Ring& each) { return each.name == ring.name; });
       if (other == b->rings.end()) {
-        error(DiagId::PairInvalid, fn().span, {fn().name, "`" + b->name + "` does not declare ring `" + ring.name + "`"})
+        error(DiagId::PairInvalid, fn().span,
+              {fn().name, "`" + b->name + "` does not declare ring `" + ring.name + "`"})
             .note(a->ring_spans[i], "declared here");
         return;
       }

@@ -304,8 +304,8 @@ void Lower::learn(ExprId condition) {
   }
 }
 
-// Every dynamic dim must be a whole dim of some tensor: that is where a run reads its value. A core of a pair gets it from
-// there.
+// Every dynamic dim must be a whole dim of some tensor: that is where a run reads its value. A core of a pair gets it
+// from there.
 void Lower::check_dims_bound() {
   if (fn().kind == ir::FunctionKind::Core && module_.paired.contains(fn().name)) {
     return;

@@ -59,8 +59,8 @@ void Lower::block(const ast::Block& block) {
 }
 
 void Lower::statement(const ast::Stmt& stmt) {
-  const bool view = stmt.kind == ast::StmtKind::Let || stmt.kind == ast::StmtKind::Buf ||
-                    stmt.kind == ast::StmtKind::Ring;
+  const bool view =
+      stmt.kind == ast::StmtKind::Let || stmt.kind == ast::StmtKind::Buf || stmt.kind == ast::StmtKind::Ring;
   const bool tile = is_level(ir::Level::Tile);
   const bool core = is_level(ir::Level::Block);
   const bool program = is_level(ir::Level::Exec);

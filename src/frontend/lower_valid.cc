@@ -112,8 +112,8 @@ void Lower::retype(const ir::Op& op) {
   fn().values[op.results[0]].type = type;
 }
 
-// A branch's result is valid as the values that it joins, in the words of the one that needs no name of its branch. Regions
-// that both do are the same only if they are whole.
+// A branch's result is valid as the values that it joins, in the words of the one that needs no name of its branch.
+// Regions that both do are the same only if they are whole.
 void Lower::retype_joined(ir::ValueId result) {
   const Branches& joined = branches_.at(result.index());
   const ir::Type then = fn().type(joined.then);

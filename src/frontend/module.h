@@ -47,7 +47,7 @@ struct ModuleContext {
   };
   std::map<std::string, Inline> inlines;
   std::map<std::string, Span> declared;  // every item's name
-  std::set<std::string> paired;           // cores that a pair names
+  std::set<std::string> paired;          // cores that a pair names
   std::set<std::string> used_defines;
   static constexpr int kDeepestConstant = 256;  // constants in constants
   int constant_depth = 0;

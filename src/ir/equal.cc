@@ -291,8 +291,8 @@ class Comparison {
       const isa::Operand& left = a.operands[i];
       const isa::Operand& right = b.operands[i];
       if (left.kind != right.kind || left.buffer != right.buffer || left.tensor != right.tensor ||
-          left.ring != right.ring || left.attribute != right.attribute || !exprs(left.slot, right.slot) || !exprs(left.a, right.a) ||
-          !exprs(left.b, right.b) || !expr_lists(left.offsets, right.offsets)) {
+          left.ring != right.ring || left.attribute != right.attribute || !exprs(left.slot, right.slot) ||
+          !exprs(left.a, right.a) || !exprs(left.b, right.b) || !expr_lists(left.offsets, right.offsets)) {
         return false;
       }
     }

@@ -17,13 +17,13 @@ using WordSet = std::set<std::string_view>;
 const WordSet& words() {
   static const WordSet kWords = [] {
     WordSet words = {
-        "import",  "const",   "fn",      "graph",   "fused",   "kernel",   "core",        "auto",        "program",
-        "where",   "inout",   "let",     "var",     "for",     "in",       "step",        "pipeline",    "parallel",
-        "if",      "else",    "while",   "return",  "assert",  "print",    "buffer",      "task",        "blocks",
-        "after",   "buf",     "at",      "slots",   "stride",  "tile",     "layout",      "valid",       "index",
-        "inf",     "nan",     "true",    "false",   "zeros",   "ceildiv",  "block_index", "block_count", "row_sum",
-        "row_max", "row_min", "col_sum", "col_max", "col_min", "keepdims", "axis",        "split",
-        "ring",    "pair",    "lanes",   "lane_index",
+        "import",  "const",   "fn",         "graph",   "fused",   "kernel",   "core",        "auto",        "program",
+        "where",   "inout",   "let",        "var",     "for",     "in",       "step",        "pipeline",    "parallel",
+        "if",      "else",    "while",      "return",  "assert",  "print",    "buffer",      "task",        "blocks",
+        "after",   "buf",     "at",         "slots",   "stride",  "tile",     "layout",      "valid",       "index",
+        "inf",     "nan",     "true",       "false",   "zeros",   "ceildiv",  "block_index", "block_count", "row_sum",
+        "row_max", "row_min", "col_sum",    "col_max", "col_min", "keepdims", "axis",        "split",       "ring",
+        "pair",    "lanes",   "lane_index",
 #define PTO_DTYPE(Name, spelling, code, bits, cls) spelling,
 #include "pto/dtype.def"
 #define PTO_INSTR(Name, mnemonic, code, format, pipe, dtypes, valid, timing, doc) mnemonic,
@@ -60,7 +60,8 @@ bool stated_in_place(const Function& function, ValueId value) {
     return false;
   }
   const Op& op = function.ops[def];
-  return op.results.size() == 1 && op.kind != OpKind::For && op.kind != OpKind::If && op.kind != OpKind::Call && op.kind != OpKind::Buffer;
+  return op.results.size() == 1 && op.kind != OpKind::For && op.kind != OpKind::If && op.kind != OpKind::Call &&
+         op.kind != OpKind::Buffer;
 }
 
 class Namer {

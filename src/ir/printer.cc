@@ -319,7 +319,8 @@ void Printer::assign_all(const std::vector<ValueId>& targets, const std::vector<
   std::vector<std::string> sources;
   for (size_t position = 0; position < values.size(); ++position) {
     const auto end = targets.begin() + static_cast<std::ptrdiff_t>(position);
-    const bool overwritten = std::any_of(targets.begin(), end, [&](ValueId earlier) { return earlier == values[position]; });
+    const bool overwritten =
+        std::any_of(targets.begin(), end, [&](ValueId earlier) { return earlier == values[position]; });
     sources.push_back(name(values[position]));
     if (overwritten) {
       sources.back() = spare_names_.take("next");

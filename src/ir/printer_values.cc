@@ -151,8 +151,8 @@ std::string Printer::broadcast_shape(const Op& op) const {
 std::string Printer::tile_shape(const Type& type) const {
   std::string tile(spelling(type.dtype));
   tile += "[" + std::to_string(type.rows) + ", " + std::to_string(type.cols);
-  const bool whole = function_.exprs.constant(type.valid_rows) == type.rows &&
-                     function_.exprs.constant(type.valid_cols) == type.cols;
+  const bool whole =
+      function_.exprs.constant(type.valid_rows) == type.rows && function_.exprs.constant(type.valid_cols) == type.cols;
   if (!whole) {
     tile += "; " + expr(type.valid_rows) + ", " + expr(type.valid_cols);
   }
@@ -191,8 +191,8 @@ std::string Printer::window(ValueId tensor, const std::vector<ExprId>& offsets, 
     const size_t from_end = offsets.size() - i;
     text += i == 0 ? "" : ", ";
     // One row that is certainly there is a plain index; `i :+ 1` may be past the end.
-    const bool row = from_end == 2 && tile.rows == 1 && tile.valid_rows.valid() &&
-                     function_.exprs.constant(tile.valid_rows) == 1;
+    const bool row =
+        from_end == 2 && tile.rows == 1 && tile.valid_rows.valid() && function_.exprs.constant(tile.valid_rows) == 1;
     if (from_end > 2 || row) {
       text += expr(offsets[i]);
     } else {

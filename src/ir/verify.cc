@@ -251,7 +251,8 @@ void Verifier::op(OpId id, const Op* owner, bool last) {
   placement(op, owner == nullptr);
   if (op.kind == OpKind::Yield) {
     const bool joins = owner != nullptr && (owner->kind == OpKind::For || !owner->results.empty());
-    check(joins && owner->kind != OpKind::Parallel && last, "is not the last op of a loop's body or of a branch with results");
+    check(joins && owner->kind != OpKind::Parallel && last,
+          "is not the last op of a loop's body or of a branch with results");
   }
   if (in_scope) {
     types(op);
@@ -451,8 +452,8 @@ void Verifier::branch(const Op& op) {
   for (RegionId region : op.regions) {
     const std::vector<OpId>& ops = function_.regions[region].ops;
     check(function_.regions[region].args.empty(), "a branch has arguments");
-    const bool yields = !ops.empty() && ops.back().index() < function_.ops.size() &&
-                        function_.ops[ops.back()].kind == OpKind::Yield;
+    const bool yields =
+        !ops.empty() && ops.back().index() < function_.ops.size() && function_.ops[ops.back()].kind == OpKind::Yield;
     if (op.results.empty()) {
       continue;  // a yield is refused where it stands
     }
@@ -465,7 +466,8 @@ void Verifier::branch(const Op& op) {
     }
     for (size_t i = 0; i < op.results.size(); ++i) {
       if (yield.operands[i].index() < function_.values.size()) {
-        check(may_match(type(op.results[i]), type(yield.operands[i])), "a branch's value and the result have different types");
+        check(may_match(type(op.results[i]), type(yield.operands[i])),
+              "a branch's value and the result have different types");
       }
     }
   }

@@ -46,7 +46,8 @@ void Verifier::rings() {
     check(is_identifier(ring.name) && names.insert(ring.name).second, "a ring's name is no identifier or taken");
     check(ring.rows > 0 && ring.cols > 0 && ring.dtype != DType::None, "a ring's tile is incomplete");
     check(ring.slots >= 1 && ring.slots <= isa::kMaxRingSlots, "a ring has a wrong number of slots");
-    check((ring.split != isa::Split::Rows || ring.rows % 2 == 0) && (ring.split != isa::Split::Cols || ring.cols % 2 == 0),
+    check((ring.split != isa::Split::Rows || ring.rows % 2 == 0) &&
+              (ring.split != isa::Split::Cols || ring.cols % 2 == 0),
           "a ring's tile has no halves");
   }
 }
@@ -85,7 +86,8 @@ void Verifier::pair_member(const std::string& name, CoreKind kind) {
     if (!check(own != function_.params.end(), "a core of a pair has a parameter that the pair has not")) {
       continue;
     }
-    check(own->mode == param.mode || own->mode == ParamMode::InOut, "a core's parameter has a mode that the pair's has not");
+    check(own->mode == param.mode || own->mode == ParamMode::InOut,
+          "a core's parameter has a mode that the pair's has not");
     const bool same = own->is_tensor() == param.is_tensor() && own->dtype == param.dtype &&
                       (!param.is_tensor() || type_text(function_, own->type) == type_text(*core, param.type));
     check(same, "a core's parameter has another type than the pair's");

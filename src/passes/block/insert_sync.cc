@@ -10,6 +10,9 @@
 //      starts and ends with all its flags set and its runs overlap. Every path is balanced, zero trips too.
 //   3. A flag in a loop may be set again only after its wait: where that isn't implied, a flag in the other direction
 //   is added.
+// A branch in a loop is done like a loop of its own over the iterations that take it: both ends of its flags are inside,
+// so they are balanced whether it is taken or not. Between a branch and its surroundings, the other branch too, flags
+// stand before and after the whole `if`.
 // Event ids: a flag in a pipelined loop has one id an iteration in flight. When a pair of pipes runs out of ids, a
 // barrier on all pipes takes the flag's place, with a remark.
 #include <algorithm>
@@ -38,6 +41,7 @@ struct Access {
   bool write = false;
   isa::BufferId buffer;
   ExprId slot;
+  ir::RegionId inner;  // seen from outside: the loop body or branch that it is in
 };
 
 struct Dependence {
@@ -57,7 +61,6 @@ struct Reuse {
 
 struct Item {
   OpId op;
-  bool loop = false;
   std::vector<Access> accesses;
   std::vector<Flag>
       presets;  // at the top: flags carried by the loops inside, set before the item and taken back after it
@@ -80,7 +83,8 @@ class Inserter {
   Summary region(ir::RegionId id, SymId counter, bool loop);
   std::vector<Access> accesses_of(const Op& op) const;
   uint32_t root_tensor(isa::TensorId tensor) const;
-  Item make_item(OpId id, std::vector<Reuse>& reuses, int index, Summary& summary);
+  Item make_item(OpId id, SymId counter, bool loop, std::vector<Reuse>& reuses, int index, Summary& summary);
+  bool contiguous(ExprId condition, SymId counter) const;
   bool conflict(const Access& a, const Access& b) const;
   int64_t carried_distance(const Access& a, const Access& b, SymId counter) const;
   bool rotates_with(const Access& access, SymId counter) const;
@@ -151,8 +155,13 @@ bool Inserter::rotates_with(const Access& access, SymId counter) const {
     return false;
   }
   const ExprNode& node = core_.exprs[access.slot];
-  return node.op == ExprOp::Mod && core_.exprs[node.a].op == ExprOp::Sym && core_.exprs[node.a].sym == counter &&
-         core_.exprs.constant(node.b) == core_.buffers[access.buffer.index()].slots;
+  if (node.op != ExprOp::Mod || core_.exprs.constant(node.b) != core_.buffers[access.buffer.index()].slots) {
+    return false;
+  }
+  const ExprNode& rotating = core_.exprs[node.a];  // the counter, or the counter and a constant
+  const ExprNode& symbol =
+      rotating.op == ExprOp::Add && core_.exprs.constant(rotating.b) ? core_.exprs[rotating.a] : rotating;
+  return symbol.op == ExprOp::Sym && symbol.sym == counter;
 }
 
 // How many iterations later the same bytes come up again.
@@ -173,7 +182,24 @@ int64_t Inserter::depth_of(const std::vector<Item>& items, SymId counter) const 
   return depth;
 }
 
-Item Inserter::make_item(OpId id, std::vector<Reuse>& reuses, int index, Summary& summary) {
+// Do the iterations that fulfil the condition follow each other: `c < n`, `3 <= c`? Only then is the next run of a branch
+// the one with the next slot.
+bool Inserter::contiguous(ExprId condition, SymId counter) const {
+  const ExprNode& node = core_.exprs[condition];
+  if (node.op != ExprOp::Lt && node.op != ExprOp::Le) {
+    return false;
+  }
+  auto is_counter = [&](ExprId e) { return core_.exprs[e].op == ExprOp::Sym && core_.exprs[e].sym == counter; };
+  auto depends = [&](ExprId e) {
+    std::vector<SymId> symbols;
+    core_.exprs.collect_symbols(e, symbols);
+    return std::find(symbols.begin(), symbols.end(), counter) != symbols.end();
+  };
+  return (is_counter(node.a) && !depends(node.b)) || (is_counter(node.b) && !depends(node.a));
+}
+
+Item Inserter::make_item(OpId id, SymId counter, bool in_loop, std::vector<Reuse>& reuses, int index,
+                         Summary& summary) {
   const Op op = core_.ops[id];
   Item item;
   item.op = id;
@@ -181,12 +207,18 @@ Item Inserter::make_item(OpId id, std::vector<Reuse>& reuses, int index, Summary
     item.accesses = accesses_of(op);
   }
   const bool loop = op.kind == OpKind::For;
-  item.loop = loop;
+  SymId inner_counter = loop ? op.syms[0] : SymId();
+  if (op.kind == OpKind::If && in_loop && counter.valid() && contiguous(op.exprs[0], counter)) {
+    inner_counter = counter;
+  }
   for (ir::RegionId inner : op.regions) {
-    const Summary nested = region(inner, loop ? op.syms[0] : SymId(), loop);
-    item.accesses.insert(item.accesses.end(), nested.accesses.begin(), nested.accesses.end());
+    const Summary nested = region(inner, inner_counter, loop || in_loop);
+    for (Access access : nested.accesses) {
+      access.inner = inner;
+      item.accesses.push_back(access);
+    }
     for (const auto& [src, dst] : nested.flags) {
-      if (!loop) {
+      if (!loop && !in_loop) {
         reuses.push_back({index, src, dst});
       }
       summary.flags.insert({src, dst});
@@ -224,8 +256,8 @@ std::vector<Dependence> Inserter::dependences(const std::vector<Item>& items, Sy
       std::set<std::pair<Pipe, int64_t>> carried;
       for (int from = count - 1; loop && from >= 0; --from) {
         for (const Access& a : items[static_cast<size_t>(from)].accesses) {
-          // Within a nested loop its own flags, never taken back between its runs, order one run against the next.
-          const bool own = from == to && items[static_cast<size_t>(to)].loop;
+          // A nested loop's or branch's own flags, never taken back between its runs, order one run against the next.
+          const bool own = from == to && a.inner.valid() && a.inner == b.inner;
           const int64_t distance = !own && conflict(a, b) ? carried_distance(a, b, counter) : 0;
           if (distance > 0 && carried.insert({a.pipe, distance}).second) {
             add(a, from, b, to, distance);
@@ -342,7 +374,7 @@ Summary Inserter::region(ir::RegionId id, SymId counter, bool loop) {
   std::vector<Reuse> reuses;
   Summary summary;
   for (size_t i = 0; i < ops.size(); ++i) {
-    items.push_back(make_item(ops[i], reuses, static_cast<int>(i), summary));
+    items.push_back(make_item(ops[i], counter, loop, reuses, static_cast<int>(i), summary));
     for (const Access& access : items.back().accesses) {
       summary.accesses.push_back(access);
     }

@@ -1,7 +1,6 @@
 // Branches of kernels, floats by name, round trips through global memory, moves between the cores: against hand-worked
 // results.
 #include <catch2/catch.hpp>
-
 #include <cmath>
 
 #include "src/eval/check_pass.h"

@@ -8,7 +8,8 @@ namespace {
 
 // A statement in a kernel's parallel, on line 2, column 1.
 std::string kernel(const std::string& body) {
-  return "kernel k[M](x: f32[M, 64], z: f32[M, 64], n: i32, s: f32, w: f16[64, 64], inout u: f32[M, 64]) -> (y: f32[M, 64]) { parallel "
+  return "kernel k[M](x: f32[M, 64], z: f32[M, 64], n: i32, s: f32, w: f16[64, 64], inout u: f32[M, 64]) -> (y: f32[M, "
+         "64]) { parallel "
          "i in 0..M step 8 {\n" +
          body + "\n} }";
 }
@@ -143,7 +144,8 @@ TEST_CASE("an `if` without variables stores, and what it names is its own") {
 
 TEST_CASE("a fill in one branch is as valid as the load in the other") {
   const std::string text = printed(
-      "var d: tile f32[8, 64]; if n > 0 { let r = i / 2; d = load(z[i :+ 8, :]) * r; } else { d = zeros(f32[8, 64]); }\n"
+      "var d: tile f32[8, 64]; if n > 0 { let r = i / 2; d = load(z[i :+ 8, :]) * r; } else { d = zeros(f32[8, 64]); "
+      "}\n"
       "var e: tile f32[8, 64]; if n > 1 { e = full(f32[8, 64], 1.0); } else { e = full(f32[8, 64], 2.0); }\n"
       "store(y[i :+ 8, :], load(x[i :+ 8, :]) + e);\nstore(u[i :+ 8, :], d);");
   CHECK(text.find("zeros(f32[8, 64; min(8, M - i), 64])") != std::string::npos);
@@ -154,22 +156,26 @@ TEST_CASE("a fill in one branch is as valid as the load in the other") {
 TEST_CASE("a region in the words of one branch is no word of the other") {
   // Both windows are wholly inside, whatever they are called.
   const std::string text = printed(
-      "var d: tile f16[8, 64]; if n > 0 { let r = 8; d = load(w[r :+ 8, :]); } else { let q = 16; d = load(w[q :+ 8, :]); "
+      "var d: tile f16[8, 64]; if n > 0 { let r = 8; d = load(w[r :+ 8, :]); } else { let q = 16; d = load(w[q :+ 8, "
+      ":]); "
       "}\nstore(y[0 :+ 8, :], load(x[0 :+ 8, :]) + cast(d, f32)); store(u[i :+ 8, :], load(x[i :+ 8, :]));");
   CHECK(text.find("load(w[r :+ 8") != std::string::npos);
 }
 
 TEST_CASE("branches: refused") {
-  CHECK(first("var d: tile f32[8, 64]; if n > 0 { d = load(x[i :+ 8, :]); } else { d = load(x[n :+ 8, :]); }" + kEnd) ==
-        "E0318 2:25 `d` has type `tile f32[8, 64; min(8, M - i), 64]` behind one branch and `tile f32[8, 64; min(8, M - "
-        "n), 64]` behind the other");
+  CHECK(
+      first("var d: tile f32[8, 64]; if n > 0 { d = load(x[i :+ 8, :]); } else { d = load(x[n :+ 8, :]); }" + kEnd) ==
+      "E0318 2:25 `d` has type `tile f32[8, 64; min(8, M - i), 64]` behind one branch and `tile f32[8, 64; min(8, M - "
+      "n), 64]` behind the other");
   CHECK(first("var d: tile f32[8, 64]; if n > 0 { let r = n * 2; d = load(x[r :+ 8, :]); } else { let r = n * 2; d = "
               "load(x[r :+ 8, :]); }" +
               kEnd)
             .starts_with("E0318 2:25"));
-  CHECK(first("let a = fillpad(load(x[i :+ 8, :]), zero); var d = a; if n > 0 { let r = n * 2; d = load(x[r :+ 8, :]); }" +
-              kEnd)
-            .starts_with("E0318 2:55"));
+  CHECK(
+      first(
+          "let a = fillpad(load(x[i :+ 8, :]), zero); var d = a; if n > 0 { let r = n * 2; d = load(x[r :+ 8, :]); }" +
+          kEnd)
+          .starts_with("E0318 2:55"));
   CHECK(first("var d: tile f32[8, 64]; if n > 0 { d = load(x[i :+ 8, :]); } store(y[i :+ 8, :], d);") ==
         "E0222 2:82 `d` is read, but nothing wrote it before");
   CHECK(first("var d: tile f32[8, 64]; for j in 0..n { d = load(x[i :+ 8, :]); } store(y[i :+ 8, :], d);") ==
@@ -187,7 +193,9 @@ TEST_CASE("branches: refused") {
   CHECK(first("if load(x[i :+ 8, :]) { }" + kEnd).starts_with("E0204 2:4 a condition needs an index expression"));
   CHECK(first("if n > 0 { parallel j in 0..M { } }" + kEnd) ==
         "E0217 2:12 `parallel` can't stand inside another statement");
-  CHECK(refused("graph g(x: f32[4]) -> (y: f32[4]) {\n if 1 < 2 { y = x; } }").front().starts_with("E0105 2:2 `if` in a graph"));
+  CHECK(refused("graph g(x: f32[4]) -> (y: f32[4]) {\n if 1 < 2 { y = x; } }")
+            .front()
+            .starts_with("E0105 2:2 `if` in a graph"));
 }
 
 TEST_CASE("branches nest no deeper than a limit, chains of `else if` too") {
@@ -217,9 +225,11 @@ TEST_CASE("a chain of 200 branches keeps its form") {
 TEST_CASE("a helper with statements is expanded where it is called") {
   const std::string text =
       "fn put(g, i) { store(g[i :+ 1, :], full(f32[1, 8], i)); }\nfn get(g, i) = load(g[i :+ 1, :]);\n"
-      "fn both(g, d, i) { put(g, i); var t = get(g, i); if i > 3 { t = t - i; } else { for j in 0..i { t = t - 1.0; } }\n"
+      "fn both(g, d, i) { put(g, i); var t = get(g, i); if i > 3 { t = t - i; } else { for j in 0..i { t = t - 1.0; } "
+      "}\n"
       "store(d[i :+ 1, :], t); }\n"
-      "kernel t3(inout g: f32[8, 8]) -> (diff: f32[8, 8]) {\n parallel b in 0..1 { for i in 0..8 { both(g, diff, i); } } }";
+      "kernel t3(inout g: f32[8, 8]) -> (diff: f32[8, 8]) {\n parallel b in 0..1 { for i in 0..8 { both(g, diff, i); } "
+      "} }";
   const Outcome out = compile(text);
   INFO(out.first());
   REQUIRE(out.module);
@@ -251,8 +261,9 @@ TEST_CASE("a helper with statements is expanded where it is called") {
 
 TEST_CASE("helpers with statements: refused") {
   const std::string put = "fn put(g, i) {\n store(g[i :+ 8, :], load(g[i :+ 8, :])); }\n";
-  CHECK(refused(put + "kernel k[M](x: f32[M, 64]) -> (y: f32[M, 64]) {\n put(x, 0); store(y[0 :+ 8, :], load(x[0 :+ 8, :])); "
-                      "}") == std::vector<std::string>{"E0214 2:8 `x` is an input: it can only be read"});
+  CHECK(refused(put +
+                "kernel k[M](x: f32[M, 64]) -> (y: f32[M, 64]) {\n put(x, 0); store(y[0 :+ 8, :], load(x[0 :+ 8, :])); "
+                "}") == std::vector<std::string>{"E0214 2:8 `x` is an input: it can only be read"});
   CHECK(refused(put + "kernel k[M](x: f32[M, 64]) -> (y: f32[M, 64]) {\n put(y, 0); }") ==
         std::vector<std::string>{"E0213 2:27 `y` is an output: it can only be written"});
   CHECK(refused(put + "graph g(x: f32[4, 64]) -> (y: f32[4, 64]) {\n put(x, 0); y = x; }") ==
@@ -262,12 +273,15 @@ TEST_CASE("helpers with statements: refused") {
   CHECK(refused("fn r(g) {\n r(g); }\nkernel k[M](inout x: f32[M, 64]) { r(x); }").front() ==
         "E0215 2:2 `r` calls itself: r -> r");
   // A helper assigns nothing of its caller, and its parameters are no variables.
-  CHECK(refused("fn r(g) {\n t = load(g[0 :+ 8, :]); }\nkernel k[M](inout x: f32[M, 64]) { var t = load(x[0 :+ 8, :]); r(x); "
-                "store(x[0 :+ 8, :], t); }") == std::vector<std::string>{"E0201 2:2 unknown name `t`"});
+  CHECK(
+      refused(
+          "fn r(g) {\n t = load(g[0 :+ 8, :]); }\nkernel k[M](inout x: f32[M, 64]) { var t = load(x[0 :+ 8, :]); r(x); "
+          "store(x[0 :+ 8, :], t); }") == std::vector<std::string>{"E0201 2:2 unknown name `t`"});
   // Each calls the next twice: 2^30 stores.
   std::string tower = "fn h0(g) { store(g[0 :+ 8, :], load(g[0 :+ 8, :])); }\n";
   for (int i = 1; i < 31; ++i) {
-    tower += "fn h" + std::to_string(i) + "(g) { h" + std::to_string(i - 1) + "(g); h" + std::to_string(i - 1) + "(g); }\n";
+    tower +=
+        "fn h" + std::to_string(i) + "(g) { h" + std::to_string(i - 1) + "(g); h" + std::to_string(i - 1) + "(g); }\n";
   }
   const std::vector<std::string> errors = refused(tower + "kernel k[M](inout x: f32[M, 64]) { h30(x); }");
   REQUIRE(errors.size() == 1);
@@ -276,8 +290,8 @@ TEST_CASE("helpers with statements: refused") {
 
 TEST_CASE("split and pipeline of a parallel in either order") {
   for (const char* order : {"split rows pipeline 2", "pipeline 2 split rows"}) {
-    const Outcome out = compile("kernel k[M](x: f32[M, 64]) -> (y: f32[M, 64]) { parallel i in 0..M step 8 " + std::string(order) +
-                                " { store(y[i :+ 8, :], load(x[i :+ 8, :])); } }");
+    const Outcome out = compile("kernel k[M](x: f32[M, 64]) -> (y: f32[M, 64]) { parallel i in 0..M step 8 " +
+                                std::string(order) + " { store(y[i :+ 8, :], load(x[i :+ 8, :])); } }");
     REQUIRE(out.module);
     CHECK(out.text().find("parallel i in 0..M step 8 split rows pipeline 2 {") != std::string::npos);
     CHECK(round_trip(*out.module).equal);

@@ -13,7 +13,8 @@ const std::string kCube =
     "auto core cube up[M](x: f16[M, 64]) { buf acc: tile f32[128, 256] in acc; ring s: c2v tile f32[128, 256] slots 2 "
     "split rows; for i in 0..ceildiv(M, 128) { tpush s, acc; } }\n";
 const std::string kVec =
-    "auto core vec down[M](n: i32) -> (y: f16[M, 256]) { buf p: tile f32[64, 256] in vec slots 2; buf h: tile f16[64, 256] "
+    "auto core vec down[M](n: i32) -> (y: f16[M, 256]) { buf p: tile f32[64, 256] in vec slots 2; buf h: tile f16[64, "
+    "256] "
     "in vec; ring s: c2v tile f32[128, 256] slots 2 split rows;\n"
     "for i in 0..ceildiv(M, 128) { tpop p[i % 2], s, valid(min(64, M - i * 128 - lane_index() * 64), 256);\n"
     "tcvt h, p[i % 2], rint; tstore y[i * 128 + lane_index() * 64, 0], h; } }\n";
@@ -53,18 +54,18 @@ TEST_CASE("a pair prints as it is written, in front of its cores or behind them"
 TEST_CASE("buffers print in front of rings, wherever they stand") {
   const std::string mixed = replaced(kVec, "ring s: c2v tile f32[128, 256] slots 2 split rows;", "");
   const Outcome out =
-      compile(kPair + kCube +
-              replaced(mixed, "buf p", "ring s: c2v tile f32[128, 256] split rows slots 2; buf p"));
+      compile(kPair + kCube + replaced(mixed, "buf p", "ring s: c2v tile f32[128, 256] split rows slots 2; buf p"));
   INFO(out.first());
   REQUIRE(out.module);
   CHECK(out.text().find("in vec;\n    ring s:") != std::string::npos);
 }
 
 TEST_CASE("the parts of a ring have defaults, and local rings give slots back") {
-  const std::string text = "core pair p(x: f32[8, 64], inout y: f32[8, 64]) where 1 < 2 = (vec: v, cube: c);\n"
-                           "auto core vec v(x: f32[8, 64], inout y: f32[8, 64]) { buf a: tile f32[8, 64] in vec; ring r: v2c tile f32[8, "
-                           "64]; tload a, x[0, 0]; if lane_index() == 0 { tpush r, a; } tload a, y[0, 0]; tstore y[0, 0], a; }\n"
-                           "auto core cube c() { buf m: tile f32[8, 64] in mat; ring r: v2c tile f32[8, 64]; tpop m, r; tfree r, m; }";
+  const std::string text =
+      "core pair p(x: f32[8, 64], inout y: f32[8, 64]) where 1 < 2 = (vec: v, cube: c);\n"
+      "auto core vec v(x: f32[8, 64], inout y: f32[8, 64]) { buf a: tile f32[8, 64] in vec; ring r: v2c tile f32[8, "
+      "64]; tload a, x[0, 0]; if lane_index() == 0 { tpush r, a; } tload a, y[0, 0]; tstore y[0, 0], a; }\n"
+      "auto core cube c() { buf m: tile f32[8, 64] in mat; ring r: v2c tile f32[8, 64]; tpop m, r; tfree r, m; }";
   const Outcome out = compile(text);
   INFO(out.first());
   REQUIRE(out.module);
@@ -78,8 +79,9 @@ TEST_CASE("the parts of a ring have defaults, and local rings give slots back") 
 }
 
 TEST_CASE("static dims of a pair and of its cores") {
-  const std::string text = replaced(replaced(replaced(kPair + kCube + kVec, "ffn[M]", "ffn[M = 256]"), "up[M]", "up[M = 256]"),
-                                    "down[M]", "down[M = 256]");
+  const std::string text =
+      replaced(replaced(replaced(kPair + kCube + kVec, "ffn[M]", "ffn[M = 256]"), "up[M]", "up[M = 256]"), "down[M]",
+               "down[M = 256]");
   const Outcome out = compile(text);
   INFO(out.first());
   REQUIRE(out.module);
@@ -108,14 +110,15 @@ TEST_CASE("pairs: refused") {
         "E0317 1:11 pair `ffn`: `n` has another type in `down`");
   CHECK(error_of(replaced(kPair, ") -> (y", ", y") + kCube + kVec) ==
         "E0317 1:11 pair `ffn`: `y` is declared as an input, but `down` only writes it");
-  const std::string one = replaced(replaced(kCube, "up[M](x: f16[M, 64])", "up[K](x: f16[K, 64])"), "ceildiv(M", "ceildiv(K");
+  const std::string one =
+      replaced(replaced(kCube, "up[M](x: f16[M, 64])", "up[K](x: f16[K, 64])"), "ceildiv(M", "ceildiv(K");
   CHECK(error_of(kPair + one + kVec) == "E0317 1:11 pair `ffn`: dim `K` of `up` is none of its dims");
   CHECK(error_of(replaced(kPair, "ffn[M]", "ffn[M = 64]") + kCube + replaced(kVec, "down[M]", "down[M = 64]")) ==
         "E0317 1:11 pair `ffn`: dim `M` is static, but in `up` it is dynamic");
   CHECK(error_of(kPair + replaced(kCube, "split rows", "split cols") + kVec) ==
         "E0317 1:11 pair `ffn`: ring `s` is declared differently in its cores");
-  CHECK(error_of(kPair + replaced(kCube, "slots 2 split rows;", "slots 2 split rows; ring t: c2v tile f32[8, 64];") + kVec) ==
-        "E0317 1:11 pair `ffn`: `down` does not declare ring `t`");
+  CHECK(error_of(kPair + replaced(kCube, "slots 2 split rows;", "slots 2 split rows; ring t: c2v tile f32[8, 64];") +
+                 kVec) == "E0317 1:11 pair `ffn`: `down` does not declare ring `t`");
   CHECK(error_of(replaced(kPair, "lanes 2", "lanes 1") + kCube + kVec) ==
         "E0317 1:11 pair `ffn`: it has one lane, but ring `s` is split");
   CHECK(error_of(replaced(kPair, "lanes 2", "lanes 3") + kCube + kVec) ==
@@ -127,7 +130,8 @@ TEST_CASE("pairs: refused") {
 TEST_CASE("rings: refused") {
   const std::string ring = "ring s: c2v tile f32[128, 256] slots 2 split rows;";
   auto with = [&](const std::string& other) { return error_of(kPair + replaced(kCube, ring, other) + kVec); };
-  CHECK(with("ring s: up tile f32[128, 256];") == "E0220 2:83 `up` is no direction of a ring; known are `c2v` and `v2c`");
+  CHECK(with("ring s: up tile f32[128, 256];") ==
+        "E0220 2:83 `up` is no direction of a ring; known are `c2v` and `v2c`");
   CHECK(with("ring s: c2v f32[128, 256];").starts_with("E0204 2:87 `ring` needs a tile type"));
   CHECK(with("ring s: c2v tile f32[128, 256] in vec;").starts_with("E0204 2:87 `ring` needs a tile type"));
   CHECK(with("ring s: c2v tile f32[128, 256] split lanes;") ==
@@ -136,7 +140,8 @@ TEST_CASE("rings: refused") {
   CHECK(with("ring s: c2v tile f32[128, 256] slots 17;").starts_with("E0316 2:75"));
   CHECK(with("ring s: c2v tile f32[128, 256] slots 0;").starts_with("E0303"));
   CHECK(with(ring + " " + ring) == "E0202 2:131 `s` is already declared");
-  CHECK(compile(kPair + replaced(kCube, ring, "ring M: c2v tile f32[128, 256] slots 2 split rows;") + kVec).first() == "E0202 2:80 `M` is already declared");
+  CHECK(compile(kPair + replaced(kCube, ring, "ring M: c2v tile f32[128, 256] slots 2 split rows;") + kVec).first() ==
+        "E0202 2:80 `M` is already declared");
   CHECK(with("ring s: c2v tile f32[128, 256] slots 2 slots 2;") == "E0101 2:114 `slots` is written twice");
   CHECK(error_of(kPair + kCube + replaced(kVec, "tcvt h", ring + " tcvt h")).find("can't stand") != std::string::npos);
   CHECK(error_of(kPair + replaced(kCube, "tpush s, acc", "tpush acc, acc") + kVec) ==
@@ -151,15 +156,16 @@ TEST_CASE("rings: refused") {
     many += "ring r" + std::to_string(i) + ": c2v tile f32[128, 256]; ";
   }
   CHECK(compile(kPair + replaced(kCube, ring, many + ring) + kVec).first().starts_with("E0316"));
-  CHECK(compile("kernel k[M](x: f32[M, 64]) -> (y: f32[M, 64]) {\nring s: c2v tile f32[8, 64]; store(y[0 :+ 8, :], load(x[0 :+ 8, :])); }")
+  CHECK(compile("kernel k[M](x: f32[M, 64]) -> (y: f32[M, 64]) {\nring s: c2v tile f32[8, 64]; store(y[0 :+ 8, :], "
+                "load(x[0 :+ 8, :])); }")
             .first() == "E0217 2:1 `ring` can't stand in a kernel");
 }
 
 TEST_CASE("a core with rings runs in a pair only") {
   // What stands elsewhere wrong comes first.
   CHECK(compile(kCube + "graph g(x: f32[4]) -> (y: f32[4]) { y = q; }").errors.size() == 1);
-  CHECK(error_of("auto core cube c(x: f16[8, 64]) {\nring s: c2v tile f32[16, 64]; buf a: tile f32[16, 64] in acc; tpush s, a; }") ==
-        "E0217 2:1 `ring` can't stand in a core that no `core pair` names");
+  CHECK(error_of("auto core cube c(x: f16[8, 64]) {\nring s: c2v tile f32[16, 64]; buf a: tile f32[16, 64] in acc; "
+                 "tpush s, a; }") == "E0217 2:1 `ring` can't stand in a core that no `core pair` names");
   CHECK(error_of(kPair + kCube + kVec + "program main[K](x: f16[K, 64]) {\n task t = up(x); }") ==
         "E0216 7:2 `up` can't be called here: it is half of a pair: call the pair");
 }
@@ -167,8 +173,8 @@ TEST_CASE("a core with rings runs in a pair only") {
 TEST_CASE("lanes are numbered in vec cores only") {
   CHECK(error_of(kPair + replaced(kCube, "0..ceildiv", "lane_index()..ceildiv") + kVec) ==
         "E0217 2:135 `lane_index()` can't stand in a cube core");
-  CHECK(error_of("kernel k[M](x: f32[M, 64]) -> (y: f32[M, 64]) {\nlet a = lane_index(); store(y[0 :+ 8, :], load(x[0 :+ 8, :])); }") ==
-        "E0217 2:9 `lane_index()` can't stand in a kernel");
+  CHECK(error_of("kernel k[M](x: f32[M, 64]) -> (y: f32[M, 64]) {\nlet a = lane_index(); store(y[0 :+ 8, :], load(x[0 "
+                 ":+ 8, :])); }") == "E0217 2:9 `lane_index()` can't stand in a kernel");
 }
 
 TEST_CASE("the target's rules for rings and their instructions") {
@@ -181,7 +187,9 @@ TEST_CASE("the target's rules for rings and their instructions") {
   CHECK(compile(kPair + replaced(kCube, "tile f32[128, 256] in acc", "tile f32[64, 256] in acc") + kVec, setup)
             .first()
             .starts_with("E0311 2:"));
-  CHECK(compile(kPair + kCube + replaced(kVec, "tcvt h", "tfree s, p[0]; tcvt h"), setup).first().starts_with("E0311 5:1"));
+  CHECK(compile(kPair + kCube + replaced(kVec, "tcvt h", "tfree s, p[0]; tcvt h"), setup)
+            .first()
+            .starts_with("E0311 5:1"));
 }
 
 TEST_CASE("random modules and pairs survive the way through text, and keep their names") {

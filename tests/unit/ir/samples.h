@@ -489,8 +489,9 @@ inline Module pair_module() {
       b.inst(Opcode::TPush, {ring, Builder::tile_operand(isa::OperandKind::TileIn, t)});
     } else {
       const auto t = b.buf("t", {DType::F32, 16, 64, Layout::ND, Space::Vec}, 0);
-      b.inst(Opcode::TPop, {Builder::tile_operand(isa::OperandKind::TileOut, t), ring,
-                            Builder::value(isa::OperandKind::Valid, b.e().add(n, b.e().leaf(ExprOp::LaneIndex)), b.num(64))});
+      b.inst(Opcode::TPop,
+             {Builder::tile_operand(isa::OperandKind::TileOut, t), ring,
+              Builder::value(isa::OperandKind::Valid, b.e().add(n, b.e().leaf(ExprOp::LaneIndex)), b.num(64))});
     }
     module.functions.push_back(std::move(b.f));
   }

@@ -290,7 +290,10 @@ TEST_CASE("rings and pairs") {
           {"a core of a pair has a dim that the pair has not", 2, [](Function& f) { f.symbols[0].name = "K"; }},
           {"a core of a pair has a parameter that the pair has not", 2, [](Function& f) { f.params.pop_back(); }},
           {"a core's parameter has a mode that the pair's has not", 2,
-           [](Function& f) { f.params[0].mode = ParamMode::Out; std::swap(f.params[0], f.params[1]); }},
+           [](Function& f) {
+             f.params[0].mode = ParamMode::Out;
+             std::swap(f.params[0], f.params[1]);
+           }},
           {"a core's parameter has another type than the pair's", 2,
            [](Function& f) {
              f.params[0].type.dims[1] = f.exprs.integer(32);

@@ -46,6 +46,7 @@ class CoreBuilder {
   ExprPool& pool() { return core.exprs; }
   ExprId num(int64_t value) { return core.exprs.integer(value); }
   ExprId block() { return core.exprs.leaf(ExprOp::BlockIndex); }
+  ExprId lane() { return core.exprs.leaf(ExprOp::LaneIndex); }
 
   SymId symbol(std::string name, SymKind kind, DType dtype = DType::I64) {
     core.symbols.push_back({std::move(name), kind, dtype});
@@ -86,6 +87,11 @@ class CoreBuilder {
     buffer.slot_stride = slots == 1 ? 0 : buffer.tile.bytes();
     core.buffers.push_back(buffer);
     return isa::BufferId(static_cast<uint32_t>(core.buffers.size() - 1));
+  }
+
+  isa::RingId ring(isa::Ring ring) {
+    core.rings.push_back(std::move(ring));
+    return isa::RingId(static_cast<uint32_t>(core.rings.size() - 1));
   }
 
   ExprId loop(std::string name, ExprId lo, ExprId hi, int64_t step = 1) {
@@ -152,6 +158,18 @@ class CoreBuilder {
     valid.b = cols;
     inst(Opcode::TExtract, {tile(OperandKind::TileOut, to), tile(OperandKind::TileIn, from), r, c, valid});
   }
+  void push(isa::RingId to, Tile from) {
+    inst(Opcode::TPush, {ring_operand(to), tile(OperandKind::TileIn, from)});
+  }
+  void pop(Tile to, isa::RingId from, ExprId rows = {}, ExprId cols = {}) {
+    isa::Operand valid = operand(OperandKind::Valid);
+    valid.a = rows;
+    valid.b = cols;
+    inst(Opcode::TPop, {tile(OperandKind::TileOut, to), ring_operand(from), valid});
+  }
+  void free(isa::RingId to, Tile popped) {
+    inst(Opcode::TFree, {ring_operand(to), tile(OperandKind::TileTmp, popped)});
+  }
   void set(Pipe from, Pipe to, ExprId event) { flag(Opcode::SetFlag, from, to, event); }
   void wait(Pipe from, Pipe to, ExprId event) { flag(Opcode::WaitFlag, from, to, event); }
   void set(Pipe from, Pipe to, int64_t event) { set(from, to, num(event)); }
@@ -175,6 +193,11 @@ class CoreBuilder {
     isa::Operand operand;
     operand.kind = kind;
     return operand;
+  }
+  static isa::Operand ring_operand(isa::RingId ring) {
+    isa::Operand result = operand(OperandKind::Ring);
+    result.ring = ring;
+    return result;
   }
   static isa::Operand tile(OperandKind kind, const Tile& tile) {
     isa::Operand result = operand(kind);
@@ -272,6 +295,21 @@ class ProgramBuilder {
     task.location = {1, 900, 1};
     program.tasks.push_back(task);
     return static_cast<uint32_t>(program.tasks.size() - 1);
+  }
+
+  // A task of a pair without dims or scalars.
+  uint32_t pair_task(std::string name, uint32_t cube, std::vector<uint32_t> cube_tensors, uint32_t vec,
+                     std::vector<uint32_t> vec_tensors, ExprId blocks, uint32_t lanes = 2,
+                     std::vector<uint32_t> after = {}) {
+    const uint32_t number = task(std::move(name), cube, std::move(cube_tensors), {}, blocks, std::move(after));
+    object::TaskLanes side;
+    side.core = vec;
+    for (uint32_t tensor : vec_tensors) {
+      side.args.push_back({true, tensor, {}});
+    }
+    side.lanes = lanes;
+    program.tasks[number].vec = side;
+    return number;
   }
 
   runtime::RunResult run(const runtime::Arguments& arguments, const runtime::Options& options = {}) {
