@@ -66,7 +66,7 @@ enum class ValidRule : uint8_t {
   None,          // no tile destination
   Explicit,      // the instruction's Valid operand, or the whole destination
   Full,          // the whole destination
-  Same,          // that of the first tile source
+  Same,          // that of the tile sources; of two, one may be wholly valid
   SameAsSecond,  // that of the last tile source (the data operand behind a mask or scalar)
   Mask,          // rows of the source, ceil(cols / 8) bytes a row in the mask's elements
   RowReduce,     // (rows, 1)

@@ -19,8 +19,7 @@ void report_fault(const LocatedFault& found, const object::Object& object, const
   const Fault& fault = found.fault;
   const bool lane = task.vec && found.side != kCubeSide;
   const auto& a = fault.args;
-  auto handle =
-      sink.report(fault.id, place_of(object, fault.location, subject), {a[0], a[1], a[2], a[3], a[4], a[5]});
+  auto handle = sink.report(fault.id, place_of(object, fault.location, subject), {a[0], a[1], a[2], a[3], a[4], a[5]});
   if (!fault.note.empty()) {
     handle.note(Span{}, fault.note);
   }
@@ -30,10 +29,14 @@ void report_fault(const LocatedFault& found, const object::Object& object, const
 }
 
 Fault ring_left(const object::Core& cube, const std::string& ring, int64_t tiles) {
-  return {DiagId::FaultRingLeft, cube.location,
-          {ring, std::to_string(tiles) + (tiles == 1 ? " tile" : " tiles"), cube.name}, ""};
+  return {DiagId::FaultRingLeft,
+          cube.location,
+          {ring, std::to_string(tiles) + (tiles == 1 ? " tile" : " tiles"), cube.name},
+          ""};
 }
 
-std::string valid_text(const Valid& valid) { return std::to_string(valid.rows) + " x " + std::to_string(valid.cols); }
+std::string valid_text(const Valid& valid) {
+  return std::to_string(valid.rows) + " x " + std::to_string(valid.cols);
+}
 
 }  // namespace pto::runtime

@@ -1,5 +1,5 @@
-// What went wrong in a running core program, as data until somebody knows whether it is the fault to report: with several
-// host threads the first one found need not be the first in program order.
+// What went wrong in a running core program, as data until somebody knows whether it is the fault to report: with
+// several host threads the first one found need not be the first in program order.
 #pragma once
 
 #include <array>

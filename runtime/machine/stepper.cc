@@ -337,13 +337,23 @@ bool Stepper::same(const Instruction& inst, uint8_t a, uint8_t b, bool rows, boo
               {mnemonic(), rule, tile_name(inst, a), valid_text(x), tile_name(inst, b), valid_text(y)});
 }
 
+// Elementwise sources: of two, one may be wholly valid.
+bool Stepper::alike(const Instruction& inst, uint8_t a, uint8_t b) {
+  for (const uint8_t tile : {a, b}) {
+    if (issued_.valids[tile] == Valid{inst.descs[tile].rows, inst.descs[tile].cols}) {
+      return true;
+    }
+  }
+  return same(inst, a, b, true, true, "sources with the same valid region, or one that is wholly valid");
+}
+
 bool Stepper::agree(const Instruction& inst) {
   const auto& sources = inst.sources;
   switch (inst.agreement) {
     case Agreement::None:
       return true;
     case Agreement::Equal:
-      return same(inst, sources[0], sources[1], true, true, "sources with the same valid region");
+      return alike(inst, sources[0], sources[1]);
     case Agreement::RowExpand:
       return same(inst, sources[0], sources[1], true, false, "sources with the same number of valid rows");
     case Agreement::ColExpand:
@@ -366,10 +376,12 @@ bool Stepper::agree(const Instruction& inst) {
 bool Stepper::agree_mask(const Instruction& inst) {
   const auto& sources = inst.sources;
   if (inst.source_count == 3 &&
-      !same(inst, sources[1], sources[2], true, true, "sources with the same valid region")) {
+      !alike(inst, sources[1], sources[2])) {
     return false;
   }
-  const Valid data[] = {issued_.valids[sources[1]]};
+  const Valid first = issued_.valids[sources[1]];
+  const Valid last = issued_.valids[sources[inst.source_count - 1U]];
+  const Valid data[] = {{std::min(first.rows, last.rows), std::min(first.cols, last.cols)}};
   const Valid wanted = isa::valid_of_destination(isa::Opcode::TCmp, inst.descs[sources[0]], data, std::nullopt);
   if (issued_.valids[sources[0]] == wanted) {
     return true;

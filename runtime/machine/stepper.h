@@ -64,6 +64,7 @@ class Stepper {
   bool take_window(const Instruction& inst);
   bool check_registers(const Instruction& inst);
   bool agree(const Instruction& inst);
+  bool alike(const Instruction& inst, uint8_t a, uint8_t b);
   bool agree_matmul(const Instruction& inst);
   bool agree_window(const Instruction& inst);
   bool agree_mask(const Instruction& inst);

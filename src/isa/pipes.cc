@@ -112,6 +112,8 @@ Valid valid_of_destination(Opcode opcode, const TileDesc& destination, std::span
   const Valid whole{destination.rows, destination.cols};
   const Valid first = sources.empty() ? whole : sources.front();
   const Valid last = sources.empty() ? whole : sources.back();
+  // Of sources that must agree one may be wholly valid: the smaller region counts.
+  const Valid both{std::min(first.rows, last.rows), std::min(first.cols, last.cols)};
   switch (info(opcode).valid) {
     case ValidRule::None:
       return {};
@@ -120,11 +122,13 @@ Valid valid_of_destination(Opcode opcode, const TileDesc& destination, std::span
     case ValidRule::Full:
       return whole;
     case ValidRule::Same:
-      return first;
+      return both;
     case ValidRule::SameAsSecond:
-      return last;
+      // Behind a mask stand one or two data tiles.
+      return sources.size() == 3 ? Valid{std::min(sources[1].rows, last.rows), std::min(sources[1].cols, last.cols)}
+                                 : last;
     case ValidRule::Mask:
-      return {first.rows, mask_columns(first.cols, destination.dtype)};
+      return {both.rows, mask_columns(both.cols, destination.dtype)};
     case ValidRule::RowReduce:
       return {first.rows, 1};
     case ValidRule::ColReduce:

@@ -49,7 +49,9 @@ void select(const TileView& dst, const TileView& mask, Valid domain, std::span<P
 void exec_TCmp(const Args& args) {
   const TileView& a = args.tiles[1];
   Plane sources[] = {plane_of(a), plane_of(args.tiles[2])};
-  compare(args, clamp(clamp(a.valid, a.desc), args.tiles[2].desc), sources);
+  const Valid& b = args.tiles[2].valid;
+  const Valid both{std::min(a.valid.rows, b.rows), std::min(a.valid.cols, b.cols)};
+  compare(args, clamp(clamp(both, a.desc), args.tiles[2].desc), sources);
 }
 
 void exec_TCmps(const Args& args) {

@@ -140,13 +140,13 @@ TEST_CASE("reads of what was never written, or is no longer there") {
 TEST_CASE("sources that don't agree") {
   Bench k;
   k.b.load(k.s, k.x, {k.num(0), k.num(0)}, k.num(15), k.num(64));
-  k.b.load({k.t, k.num(0)}, k.x, {k.num(0), k.num(0)});
+  k.b.load({k.t, k.num(0)}, k.x, {k.num(0), k.num(0)}, k.num(14), k.num(64));
   k.b.sync(Pipe::MTE2, Pipe::V);
   k.b.tiles(Opcode::TAdd, {k.s, k.s, {k.t, k.num(0)}});
   k.store_end();
   expect(k, runtime::RunStatus::Fault,
-         {"test.pto:5:5: error[E0707]: `tadd` needs sources with the same valid region: `s` is valid in 15 x 64, "
-          "`t[0]` in 16 x 64"});
+         {"test.pto:5:5: error[E0707]: `tadd` needs sources with the same valid region, or one that is wholly valid: `s` is "
+          "valid in 15 x 64, `t[0]` in 14 x 64"});
 }
 
 TEST_CASE("expressions without a value are faults only where they are used") {

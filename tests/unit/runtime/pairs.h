@@ -11,7 +11,7 @@ struct Relay {
   isa::Split split = isa::Split::Rows;
   uint32_t lanes = 2;
   int64_t slots = 2;
-  int64_t rows = 64;    // of the whole array
+  int64_t rows = 64;  // of the whole array
   int64_t blocks = 1;
   DType dtype = DType::F32;  // of the ring's elements, to vector cores
 };
@@ -21,8 +21,12 @@ inline isa::Ring relay_ring(const Relay& relay, isa::RingDirection direction) {
   return {"s", direction, to_vec ? relay.dtype : DType::F16, 32, to_vec ? 32 : 16, relay.slots, relay.split};
 }
 
-inline int64_t lane_rows(const Relay& relay) { return relay.split == isa::Split::Rows ? 16 : 32; }
-inline int64_t lane_cols(const Relay& relay, int64_t cols) { return relay.split == isa::Split::Cols ? cols / 2 : cols; }
+inline int64_t lane_rows(const Relay& relay) {
+  return relay.split == isa::Split::Rows ? 16 : 32;
+}
+inline int64_t lane_cols(const Relay& relay, int64_t cols) {
+  return relay.split == isa::Split::Cols ? cols / 2 : cols;
+}
 
 // Opens the loop over a block's tiles: block_index(), + blocks, ... Gives the first row of a tile and its valid rows.
 struct Turn {
@@ -46,7 +50,7 @@ inline ExprId share_of(CoreBuilder& b, ExprId whole, int64_t half) {
 struct Halves {
   ExprId rows;  // valid, of this lane
   ExprId cols;
-  ExprId row;   // where they begin in the tile
+  ExprId row;  // where they begin in the tile
   ExprId col;
 };
 inline Halves halves(CoreBuilder& b, const Relay& relay, ExprId rows, int64_t cols) {
@@ -98,8 +102,7 @@ inline ProgramBuilder to_vector(const Relay& relay) {
   cube.end_loop();
 
   CoreBuilder vec("down", CoreKind::Vec);
-  const auto y =
-      vec.tensor("y", DType::F32, {vec.num(2), vec.num(relay.rows), vec.num(32)}, object::ParamMode::Out);
+  const auto y = vec.tensor("y", DType::F32, {vec.num(2), vec.num(relay.rows), vec.num(32)}, object::ParamMode::Out);
   const auto p = vec.buffer("p", relay.dtype, lane_rows(relay), lane_cols(relay, 32), 0, Space::Vec, Layout::ND,
                             local ? relay.slots : 1);
   const auto q = vec.buffer("q", DType::F32, lane_rows(relay), lane_cols(relay, 32), 65536);
@@ -113,7 +116,8 @@ inline ProgramBuilder to_vector(const Relay& relay) {
   } else {
     isa::Operand round = CoreBuilder::operand(OperandKind::Round);
     round.attribute = static_cast<uint8_t>(isa::Round::Rint);
-    vec.inst(Opcode::TCvt, {CoreBuilder::tile(OperandKind::TileOut, q), CoreBuilder::tile(OperandKind::TileIn, p), round});
+    vec.inst(Opcode::TCvt,
+             {CoreBuilder::tile(OperandKind::TileOut, q), CoreBuilder::tile(OperandKind::TileIn, p), round});
     vec.barrier(Pipe::All);
     vec.with_scalar(Opcode::TMuls, q, q, vec.num(2));
   }
@@ -180,8 +184,7 @@ inline ProgramBuilder to_cube(const Relay& relay) {
   ProgramBuilder program(target);
   const auto px = program.tensor("x", DType::F16, {program.num(relay.rows), program.num(16)}, object::ParamMode::In);
   const auto pw = program.tensor("w", DType::F16, {program.num(16), program.num(32)}, object::ParamMode::In);
-  const auto py =
-      program.tensor("y", DType::F32, {program.num(relay.rows), program.num(32)}, object::ParamMode::Out);
+  const auto py = program.tensor("y", DType::F32, {program.num(relay.rows), program.num(32)}, object::ParamMode::Out);
   const uint32_t product = program.core(cube);
   program.pair_task("relay", product, {py, pw}, program.core(vec), {px}, program.num(relay.blocks), relay.lanes);
   return program;
