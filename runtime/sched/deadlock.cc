@@ -21,15 +21,16 @@ class Explainer {
 
   std::vector<StuckLine> run() {
     const std::vector<size_t> circle = find_circle();
+    const std::vector<size_t> first = circle.empty() && !waits_.empty() ? std::vector{last_of_chain()} : circle;
     std::vector<StuckLine> lines;
-    for (size_t wait : circle) {
+    for (size_t wait : first) {
       lines.push_back(line(wait));
     }
     if (circle.size() > 1) {
       lines.push_back({"each of these waits for the next one, and the last for the first", {}});
     }
     for (size_t wait = 0; wait < waits_.size(); ++wait) {
-      if (std::find(circle.begin(), circle.end(), wait) == circle.end()) {
+      if (std::find(first.begin(), first.end(), wait) == first.end()) {
         lines.push_back(line(wait));
       }
     }
@@ -108,6 +109,15 @@ class Explainer {
       }
     }
     return {};
+  }
+
+  // Where there is no circle: what the first wait comes down to.
+  size_t last_of_chain() const {
+    size_t at = 0;
+    while (const std::optional<size_t> after = next(at)) {
+      at = *after;
+    }
+    return at;
   }
 
   StuckLine line(size_t index) const {

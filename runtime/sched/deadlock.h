@@ -24,7 +24,8 @@ struct StuckLine {
   object::Location location;
 };
 
-// A line a wait. Those that wait for each other in a circle come first, in the order of that circle.
+// A line a wait. Those that wait for each other in a circle come first, in the order of that circle; without a circle,
+// a wait that will never end and waits for no other.
 std::vector<StuckLine> explain_deadlock(const std::vector<StuckCore>& cores, const object::Object& object);
 
 }  // namespace pto::runtime

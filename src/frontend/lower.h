@@ -157,6 +157,7 @@ class Lower {
   Val value_operand(ast::ExprRef ref, const std::string& what);  // a tensor or tile
   ir::ValueId emit(ir::Op op, ir::Type type, Span span);
   void emit_effect(ir::Op op, Span span);
+  bool in_body(Span span);  // false: reported
 
   // --- lower_elementwise.cc
   Val binary_op(ir::OpKind kind, const std::string& name, const Val& a, const Val& b, Span span, Span a_span,

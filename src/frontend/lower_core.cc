@@ -69,7 +69,7 @@ std::string Lower::base_tensor(ast::ExprRef ref) const {
 void Lower::note_directions(const ast::Block& block, std::map<std::string, std::string>& views,
                             std::set<std::string>& read, std::set<std::string>& written) const {
   for (const ast::Stmt& stmt : block.statements) {
-    if (stmt.kind == ast::StmtKind::Let && stmt.names.size() == 1) {
+    if (stmt.kind == ast::StmtKind::Let && stmt.names.size() == 1 && stmt.value.valid()) {
       const ast::Expr& value = at(stmt.value);
       if (value.kind == ast::ExprKind::Call && word(value.a) == "reshape" && !value.args.empty()) {
         const std::string base = base_tensor(value.args[0].value);

@@ -102,6 +102,9 @@ ir::ValueId Lower::emit(ir::Op op, ir::Type type, Span span) {
     error(DiagId::ExpansionTooLarge, fn().span, {fn().name, std::to_string(kMostOps)});
     return {};
   }
+  if (!in_body(span)) {
+    return {};
+  }
   const ir::ValueId result = fn().add_value(std::move(type), "");
   op.results = {result};
   op.spans = spans(span);
@@ -109,7 +112,18 @@ ir::ValueId Lower::emit(ir::Op op, ir::Type type, Span span) {
   return result;
 }
 
+// Dims, defaults and constraints are index expressions: there is nowhere for an operation to stand.
+bool Lower::in_body(Span span) {
+  if (!region_.valid()) {
+    error(DiagId::WrongPlace, span, {"an operation", "outside of a body"});
+  }
+  return region_.valid();
+}
+
 void Lower::emit_effect(ir::Op op, Span span) {
+  if (!in_body(span)) {
+    return;
+  }
   op.spans = spans(span);
   fn().add_op(region_, std::move(op));
 }
@@ -374,7 +388,7 @@ Val Lower::eval_call(const ast::Expr& expr) {
   if (!found && is_level(ir::Level::Tile)) {
     out = tile_builtin(name, expr, found);
   }
-  if (found) {
+  if (found || !in_body(expr.span)) {
     return out;
   }
   if (const auto function = module_.function_names.find(name); function != module_.function_names.end()) {
@@ -407,6 +421,9 @@ Val Lower::expand_inline(const std::string& name, const ModuleContext::Inline& h
     return fail(DiagId::NestingTooDeep, call.span, {std::to_string(kDeepestExpansion)});
   }
   if (!check_arguments(call, name, item.names.size(), {})) {
+    return {};
+  }
+  if (!item.value.valid() && !in_body(call.span)) {
     return {};
   }
   if (!item.value.valid() && !is_level(ir::Level::Tile)) {

@@ -79,6 +79,12 @@ TEST_CASE("expansion is bounded") {
   CHECK(code(helpers + graph("a25(x)")) == "E0224");
   CHECK(code(pairs + graph("b25(x)")) == "E0224");
   CHECK(code(pairs + "kernel k[M](x: f32[M], inout y: f32[M]) { let b = b25(M); }").substr(0, 4) == "E022");
+  std::string statements = "fn c0(g) { store(g[0 :+ 8], load(g[0 :+ 8])); }";
+  for (int i = 1; i < 30; ++i) {
+    const std::string call = "c" + std::to_string(i - 1) + "(g); ";
+    statements += "fn c" + std::to_string(i) + "(g) { if 1 < 2 { " + call + "} for i in 0..2 { " + call + call + "} }";
+  }
+  CHECK(code(statements + "kernel k[M](inout g: f32[M]) { c25(g); }") == "E0224");
   // Dims that double with every call.
   std::string calls =
       "graph d[A](x: f32[A]) -> (y: f32[A + A]) { y = full(f32[A + A], 0.0); }\ngraph m[A](x: f32[A]) -> (y: f32[A]) { "
@@ -118,15 +124,33 @@ TEST_CASE("mutated programs") {
       "8, 0], t[0]; } } }\n"
       "program p[M](x: f32[M, 64]) -> (y: f32[M, 64]) { buffer h: f32[M, 64] at 0; task t = c(x, h) blocks 2; task u = "
       "c(h, y) after t; }",
+      "fn put(g, i) { store(g[i :+ 8, :], load(g[i :+ 8, :]) * 2.0); }\n"
+      "kernel k[M](x: f32[M, 64], n: i32, inout g: f32[M, 64]) -> (y: f32[M, 64]) { parallel i in 0..M step 8 split "
+      "rows "
+      "{\n"
+      "var d: tile f32[8, 64]; var e = zeros(f32[8, 1]); if n > 0 { d = load(x[i :+ 8, :]); } else if n == i { d = "
+      "zeros(f32[8, 64]); e = e + 1.0; } else {\n"
+      "d = full(f32[8, 64], i); for j in 0..n { if j == 2 { e = e * 2.0; put(g, i); } } } store(y[i :+ 8, :], d - e); "
+      "} }",
+      "core pair p[M](x: f32[M, 64], n: i32) -> (y: f32[M, 64]) where M < 99 = (cube: a, vec: b) lanes 2;\n"
+      "auto core cube a[M](n: i32) { buf m: tile f32[32, 64] in mat; buf t: tile f32[32, 64] in acc; ring q: v2c tile "
+      "f32[32, 64] slots 2 split rows;\n"
+      "ring r: c2v tile f32[32, 64] slots 2; for i in 0..M { tpop m, q, valid(n, 64); tfree q, m; tpush r, t; } }\n"
+      "auto core vec b[M](x: f32[M, 64]) -> (y: f32[M, 64]) { buf t: tile f32[16, 64] in vec; buf u: tile f32[32, 64] "
+      "in "
+      "vec; ring q: v2c tile f32[32, 64] slots 2 split rows;\n"
+      "ring r: c2v tile f32[32, 64] slots 2; for i in 0..M { tload t, x[lane_index() * 16, 0]; tpush q, t; if "
+      "lane_index() == 0 { tpop u, r; tstore y[0, 0], u; } } }\n"
+      "program g[M](x: f32[M, 64]) -> (y: f32[M, 64]) { task t = p(x, 3, y) blocks 2; }",
   };
   const std::vector<std::string> words = {
-      "(",   ")",   "[",    "]",       "{",   "}",   ";",    ",",  ":",
-      ":+",  "..",  "->",   "=",       "+=",  "-",   "x",    "M",  "0",
-      "1.5", "f32", "tile", "for",     "let", "var", "load", "in", "9223372036854775807",
-      "-1",  "\"",  "/*",   "\xC3\xA9"};
+      "(",   ")",   "[",    "]",        "{",   "}",    ";",    ",",  ":",
+      ":+",  "..",  "->",   "=",        "+=",  "-",    "x",    "M",  "0",
+      "1.5", "f32", "tile", "for",      "let", "var",  "load", "in", "9223372036854775807",
+      "-1",  "\"",  "/*",   "\xC3\xA9", "if",  "else", "n",    "d",  "ring"};
   std::mt19937 random(20260801);
   int accepted = 0;
-  for (int round = 0; round < 1500; ++round) {
+  for (int round = 0; round < 2500; ++round) {
     std::string text = seeds[random() % seeds.size()];
     for (size_t edits = 1 + random() % 3; edits > 0; --edits) {
       const size_t at = random() % text.size();

@@ -24,9 +24,9 @@ struct Bench {
   explicit Bench(Split how = Split::Rows, int64_t slots = 2) : split(how) {
     const isa::Ring ring{"s", RingDirection::C2V, DType::F32, 32, 32, slots, split};
     const Target target = target_named("unit");
-    const auto x = cube.tensor("x", DType::F16, {cube.num(32), cube.num(16)}, kIn);
-    cube.tensor("w", DType::F16, {cube.num(16), cube.num(32)}, kIn);
-    const auto am = cube.buffer("am", DType::F16, 32, 16, 0, Space::Mat, Layout::Nz);
+    const auto x = cube.tensor("x", DType::F16, {cube.num(32), cube.num(kDepth)}, kIn);
+    cube.tensor("w", DType::F16, {cube.num(kDepth), cube.num(32)}, kIn);
+    const auto am = cube.buffer("am", DType::F16, 32, kDepth, 0, Space::Mat, Layout::Nz);
     acc = cube.buffer("acc", DType::F32, 32, 32, 0, Space::Acc, Layout::Nz);
     cube.load(am, x, {cube.num(0), cube.num(0)});
     cube.barrier(Pipe::All);
@@ -48,8 +48,8 @@ struct Bench {
   }
   ProgramBuilder program(uint32_t lanes = 2) const {
     ProgramBuilder b(target_named("unit"));
-    const auto x = b.tensor("x", DType::F16, {b.num(32), b.num(16)}, kIn);
-    const auto w = b.tensor("w", DType::F16, {b.num(16), b.num(32)}, kIn);
+    const auto x = b.tensor("x", DType::F16, {b.num(32), b.num(kDepth)}, kIn);
+    const auto w = b.tensor("w", DType::F16, {b.num(kDepth), b.num(32)}, kIn);
     const auto out = b.tensor("y", DType::F32, {b.num(32), b.num(32)}, kOut);
     const uint32_t first = b.core(cube);
     b.pair_task("job", first, {x, w}, b.core(vec), {out}, b.num(1), lanes);
@@ -59,8 +59,8 @@ struct Bench {
 
 runtime::Arguments bench_arguments() {
   runtime::Arguments arguments;
-  arguments.arrays["x"] = array_of(DType::F16, {32, 16}, std::vector<uint16_t>(512, 0x3C00));
-  arguments.arrays["w"] = array_of(DType::F16, {16, 32}, std::vector<uint16_t>(512, 0x3C00));
+  arguments.arrays["x"] = array_of(DType::F16, {32, kDepth}, std::vector<uint16_t>(1024, 0x3C00));
+  arguments.arrays["w"] = array_of(DType::F16, {kDepth, 32}, std::vector<uint16_t>(1024, 0x3C00));
   return arguments;
 }
 
@@ -94,7 +94,7 @@ TEST_CASE("the bench itself is sound") {
   INFO(p.messages());
   REQUIRE(result.status == runtime::RunStatus::Ok);
   for (float value : values_of<float>(result.outputs.at("y"))) {
-    CHECK(value == 32.0f);
+    CHECK(value == 64.0f);
   }
 }
 
@@ -205,9 +205,10 @@ TEST_CASE("the memory of a ring is its own") {
   other.push();
   other.pop();
   other.take();
-  other.vec.free(other.down, other.q);
+  const auto r = other.vec.buffer("r", DType::F32, 16, 32, 131072, Space::Vec, Layout::ND, 2);
+  other.vec.free(other.down, r);
   other.store();
-  expect(other.program(), runtime::RunStatus::Fault, {"`q` is not the memory of ring `s`"});
+  expect(other.program(), runtime::RunStatus::Fault, {"`r` is not the memory of ring `s`"});
 }
 
 TEST_CASE("a core that waits for a core that has ended") {
@@ -262,10 +263,10 @@ TEST_CASE("a ring that is full for ever") {
 ProgramBuilder circle(const Target& target) {
   const bool local = target.ring_is_local(RingDirection::C2V);
   const isa::Ring there{"there", RingDirection::C2V, DType::F32, 32, 32, 2, Split::None};
-  const isa::Ring back{"back", RingDirection::V2C, DType::F16, 32, 16, 2, Split::Rows};
+  const isa::Ring back{"back", RingDirection::V2C, DType::F16, 32, kDepth, 2, Split::Rows};
   CoreBuilder cube("up", CoreKind::Cube);
-  cube.tensor("w", DType::F16, {cube.num(16), cube.num(32)}, kIn);
-  const auto am = cube.buffer("am", DType::F16, 32, 16, 0, Space::Mat, Layout::Nz, local ? 2 : 1);
+  cube.tensor("w", DType::F16, {cube.num(kDepth), cube.num(32)}, kIn);
+  const auto am = cube.buffer("am", DType::F16, 32, kDepth, 0, Space::Mat, Layout::Nz, local ? 2 : 1);
   const auto acc = cube.buffer("acc", DType::F32, 32, 32, 0, Space::Acc, Layout::Nz);
   const auto to = cube.ring(there);
   const auto from = cube.ring(back);
@@ -277,10 +278,10 @@ ProgramBuilder circle(const Target& target) {
   }
   cube.push(to, acc);
   CoreBuilder vec("down", CoreKind::Vec);
-  const auto x = vec.tensor("x", DType::F16, {vec.num(32), vec.num(16)}, kIn);
+  const auto x = vec.tensor("x", DType::F16, {vec.num(32), vec.num(kDepth)}, kIn);
   const auto y = vec.tensor("y", DType::F32, {vec.num(32), vec.num(32)}, kOut);
   const auto p = vec.buffer("p", DType::F32, 32, 32, 0, Space::Vec, Layout::ND, local ? 2 : 1);
-  const auto h = vec.buffer("h", DType::F16, 16, 16, 65536);
+  const auto h = vec.buffer("h", DType::F16, 16, kDepth, 65536);
   const auto to_back = vec.ring(back);  // in another order than the cube core has them
   const auto from_there = vec.ring(there);
   vec.load(h, x, {vec.num(0), vec.num(0)});
@@ -293,8 +294,8 @@ ProgramBuilder circle(const Target& target) {
   }
   vec.push(to_back, h);
   ProgramBuilder b(target);
-  const auto px = b.tensor("x", DType::F16, {b.num(32), b.num(16)}, kIn);
-  const auto pw = b.tensor("w", DType::F16, {b.num(16), b.num(32)}, kIn);
+  const auto px = b.tensor("x", DType::F16, {b.num(32), b.num(kDepth)}, kIn);
+  const auto pw = b.tensor("w", DType::F16, {b.num(kDepth), b.num(32)}, kIn);
   const auto py = b.tensor("y", DType::F32, {b.num(32), b.num(32)}, kOut);
   const uint32_t up = b.core(cube);
   b.pair_task("job", up, {pw}, b.core(vec), {px, py}, b.num(1));
@@ -341,30 +342,30 @@ TEST_CASE("cores that wait for each other are told in the order of their circle"
 // Lanes push into a ring of halves, `rows` valid each, and the cube core expects `expected` rows.
 ProgramBuilder pushing(Split split, std::array<int64_t, 2> rows, int64_t expected) {
   const Target target = target_named("unit");
-  const isa::Ring ring{"s", RingDirection::V2C, DType::F16, 32, 16, 2, split};
+  const isa::Ring ring{"s", RingDirection::V2C, DType::F16, 32, kDepth, 2, split};
   CoreBuilder cube("up", CoreKind::Cube);
   const auto y = cube.tensor("y", DType::F32, {cube.num(32), cube.num(32)}, kOut);
-  cube.tensor("w", DType::F16, {cube.num(16), cube.num(32)}, kIn);
-  const auto am = cube.buffer("am", DType::F16, 32, 16, 0, Space::Mat, Layout::Nz, 2);
+  cube.tensor("w", DType::F16, {cube.num(kDepth), cube.num(32)}, kIn);
+  const auto am = cube.buffer("am", DType::F16, 32, kDepth, 0, Space::Mat, Layout::Nz, 2);
   const auto acc = cube.buffer("acc", DType::F32, 32, 32, 0, Space::Acc, Layout::Nz);
   const auto from = cube.ring(ring);
-  cube.pop(am, from, cube.num(expected), cube.num(16));
+  cube.pop(am, from, cube.num(expected), cube.num(kDepth));
   cube.barrier(Pipe::All);
   multiply(cube, target, am, acc);
   cube.free(from, am);
   cube.store(y, {cube.num(0), cube.num(0)}, acc);
   CoreBuilder vec("down", CoreKind::Vec);
-  const auto x = vec.tensor("x", DType::F16, {vec.num(32), vec.num(16)}, kIn);
-  const auto h = vec.buffer("h", DType::F16, split == Split::Rows ? 16 : 32, 16, 0);
+  const auto x = vec.tensor("x", DType::F16, {vec.num(32), vec.num(kDepth)}, kIn);
+  const auto h = vec.buffer("h", DType::F16, split == Split::Rows ? 16 : 32, kDepth, 0);
   const auto to = vec.ring(ring);
   ExprPool& e = vec.pool();
   const ExprId mine = e.add(vec.num(rows[0]), e.mul(vec.lane(), vec.num(rows[1] - rows[0])));
-  vec.load(h, x, {vec.num(0), vec.num(0)}, mine, vec.num(16));
+  vec.load(h, x, {vec.num(0), vec.num(0)}, mine, vec.num(kDepth));
   vec.barrier(Pipe::All);
   vec.push(to, h);
   ProgramBuilder b(target);
-  const auto px = b.tensor("x", DType::F16, {b.num(32), b.num(16)}, kIn);
-  const auto pw = b.tensor("w", DType::F16, {b.num(16), b.num(32)}, kIn);
+  const auto px = b.tensor("x", DType::F16, {b.num(32), b.num(kDepth)}, kIn);
+  const auto pw = b.tensor("w", DType::F16, {b.num(kDepth), b.num(32)}, kIn);
   const auto py = b.tensor("y", DType::F32, {b.num(32), b.num(32)}, kOut);
   const uint32_t up = b.core(cube);
   b.pair_task("job", up, {py, pw}, b.core(vec), {px}, b.num(1));
@@ -380,11 +381,11 @@ TEST_CASE("halves that the lanes push form one rectangle") {
   }
   expect(
       pushing(Split::Rows, {8, 16}, 24), runtime::RunStatus::Fault,
-      {"error[E0716]: `tpop` on ring `s`: the lanes pushed halves that are valid in 8 x 16 and 16 x 16, which together "
+      {"error[E0716]: `tpop` on ring `s`: the lanes pushed halves that are valid in 8 x 32 and 16 x 32, which together "
        "are no rectangle",
        "core program `up`"});
   expect(pushing(Split::Rows, {16, 4}, 32), runtime::RunStatus::Fault,
-         {"what the cube core gets of the tile is valid in 20 x 16, the pop expects 32 x 16"});
+         {"what the cube core gets of the tile is valid in 20 x 32, the pop expects 32 x 32"});
 }
 
 TEST_CASE("of a ring without split only lane 0 may push") {
@@ -417,7 +418,7 @@ TEST_CASE("a loop without end is ended") {
 }
 
 TEST_CASE("rings that would fill the memory are refused") {
-  ProgramBuilder p = to_vector({});
+  ProgramBuilder p = to_vector({"unit", Split::Rows, 2, 2, 32, 1, DType::F32});
   for (object::Core& core : p.object.cores) {
     for (int i = 0; i < 8; ++i) {
       core.rings.push_back({"big" + std::to_string(i), RingDirection::C2V, DType::F32, 4096, 4096, 16, Split::None});

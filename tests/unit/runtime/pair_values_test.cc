@@ -29,7 +29,7 @@ int right(int64_t k, int64_t col) {
 
 int product(int64_t row, int64_t col) {
   int sum = 0;
-  for (int64_t k = 0; k < 16; ++k) {
+  for (int64_t k = 0; k < kDepth; ++k) {
     sum += left(row, k) * right(k, col);
   }
   return sum;
@@ -38,19 +38,19 @@ int product(int64_t row, int64_t col) {
 runtime::Arguments arguments_of(int64_t rows) {
   std::vector<uint16_t> x;
   for (int64_t row = 0; row < rows; ++row) {
-    for (int64_t k = 0; k < 16; ++k) {
+    for (int64_t k = 0; k < kDepth; ++k) {
       x.push_back(half_of(left(row, k)));
     }
   }
   std::vector<uint16_t> w;
-  for (int64_t k = 0; k < 16; ++k) {
+  for (int64_t k = 0; k < kDepth; ++k) {
     for (int64_t col = 0; col < 32; ++col) {
       w.push_back(half_of(right(k, col)));
     }
   }
   runtime::Arguments arguments;
-  arguments.arrays["x"] = array_of(DType::F16, {rows, 16}, x);
-  arguments.arrays["w"] = array_of(DType::F16, {16, 32}, w);
+  arguments.arrays["x"] = array_of(DType::F16, {rows, kDepth}, x);
+  arguments.arrays["w"] = array_of(DType::F16, {kDepth, 32}, w);
   return arguments;
 }
 
@@ -132,16 +132,16 @@ TEST_CASE("an accumulator is converted on its way into a ring as a store convert
     ProgramBuilder p = to_vector({target, Split::None, 2, 2, 1, 1, DType::F16});
     runtime::Arguments arguments = arguments_of(1);
     // Products 2049 and 2051 lie between f16 numbers: the even ones are 2048 and 2052.
-    std::vector<uint16_t> x(16, 0);
-    std::vector<uint16_t> w(512, 0);
+    std::vector<uint16_t> x(32, 0);
+    std::vector<uint16_t> w(1024, 0);
     x[0] = half_of(683);
     x[1] = half_of(1);
     w[0] = half_of(3);  // 2049
     w[1] = half_of(3);  // 2049 + 2
     w[33] = half_of(2);
     w[2] = half_of(1);  // 683
-    arguments.arrays["x"] = array_of(DType::F16, {1, 16}, x);
-    arguments.arrays["w"] = array_of(DType::F16, {16, 32}, w);
+    arguments.arrays["x"] = array_of(DType::F16, {1, kDepth}, x);
+    arguments.arrays["w"] = array_of(DType::F16, {kDepth, 32}, w);
     const runtime::RunResult result = p.run(arguments);
     INFO(p.messages());
     REQUIRE(result.status == runtime::RunStatus::Ok);

@@ -5,6 +5,8 @@
 
 namespace pto::test {
 
+inline constexpr int64_t kDepth = 32;  // of the products
+
 // How tiles of 32 x 32 go from one kind of core to the other.
 struct Relay {
   std::string target = "unit";
@@ -18,7 +20,7 @@ struct Relay {
 
 inline isa::Ring relay_ring(const Relay& relay, isa::RingDirection direction) {
   const bool to_vec = direction == isa::RingDirection::C2V;
-  return {"s", direction, to_vec ? relay.dtype : DType::F16, 32, to_vec ? 32 : 16, relay.slots, relay.split};
+  return {"s", direction, to_vec ? relay.dtype : DType::F16, 32, 32, relay.slots, relay.split};
 }
 
 inline int64_t lane_rows(const Relay& relay) {
@@ -66,11 +68,11 @@ inline Halves halves(CoreBuilder& b, const Relay& relay, ExprId rows, int64_t co
   return h;
 }
 
-// Multiplies what `am` (32 x 16 in mat) holds by w into acc. Barriers stand wherever one could be needed.
+// Multiplies what `am` (32 x kDepth in mat) holds by w into acc. Barriers stand wherever one could be needed.
 inline void multiply(CoreBuilder& b, const Target& target, isa::BufferId am, isa::BufferId acc) {
-  const auto bm = b.buffer("bm", DType::F16, 16, 32, 65536, Space::Mat, Layout::Nz);
-  const auto left = b.buffer("left", DType::F16, 32, 16, 0, Space::Left, target.left_layout);
-  const auto right = b.buffer("right", DType::F16, 16, 32, 0, Space::Right, Layout::Zn);
+  const auto bm = b.buffer("bm", DType::F16, kDepth, 32, 65536, Space::Mat, Layout::Nz);
+  const auto left = b.buffer("left", DType::F16, 32, kDepth, 0, Space::Left, target.left_layout);
+  const auto right = b.buffer("right", DType::F16, kDepth, 32, 0, Space::Right, Layout::Zn);
   const uint32_t w = static_cast<uint32_t>(b.core.params.size() - 1);
   b.load(bm, isa::TensorId(w), {b.num(0), b.num(0)});
   b.barrier(Pipe::All);
@@ -81,21 +83,21 @@ inline void multiply(CoreBuilder& b, const Target& target, isa::BufferId am, isa
   b.barrier(Pipe::All);
 }
 
-// y[lane] = 2 * (x * w): the cube core multiplies, the lanes take their parts of the product. x f16[rows, 16],
-// w f16[16, 32], y f32[2, rows, 32]; without a split both lanes have all of it.
+// y[lane] = 2 * (x * w): the cube core multiplies, the lanes take their parts of the product. x f16[rows, kDepth],
+// w f16[kDepth, 32], y f32[2, rows, 32]; without a split both lanes have all of it.
 inline ProgramBuilder to_vector(const Relay& relay) {
   const Target target = target_named(relay.target.c_str());
   const bool local = target.ring_is_local(isa::RingDirection::C2V);
   const isa::Ring ring = relay_ring(relay, isa::RingDirection::C2V);
 
   CoreBuilder cube("up", CoreKind::Cube);
-  const auto x = cube.tensor("x", DType::F16, {cube.num(relay.rows), cube.num(16)}, object::ParamMode::In);
-  cube.tensor("w", DType::F16, {cube.num(16), cube.num(32)}, object::ParamMode::In);
-  const auto am = cube.buffer("am", DType::F16, 32, 16, 0, Space::Mat, Layout::Nz);
+  const auto x = cube.tensor("x", DType::F16, {cube.num(relay.rows), cube.num(kDepth)}, object::ParamMode::In);
+  cube.tensor("w", DType::F16, {cube.num(kDepth), cube.num(32)}, object::ParamMode::In);
+  const auto am = cube.buffer("am", DType::F16, 32, kDepth, 0, Space::Mat, Layout::Nz);
   const auto acc = cube.buffer("acc", DType::F32, 32, 32, 0, Space::Acc, Layout::Nz);
   const auto s = cube.ring(ring);
   const Turn up = open_turns(cube, relay);
-  cube.load(am, x, {up.row, cube.num(0)}, up.rows, cube.num(16));
+  cube.load(am, x, {up.row, cube.num(0)}, up.rows, cube.num(kDepth));
   multiply(cube, target, am, acc);
   cube.push(s, acc);
   cube.barrier(Pipe::All);
@@ -130,8 +132,9 @@ inline ProgramBuilder to_vector(const Relay& relay) {
   vec.end_loop();
 
   ProgramBuilder program(target);
-  const auto px = program.tensor("x", DType::F16, {program.num(relay.rows), program.num(16)}, object::ParamMode::In);
-  const auto pw = program.tensor("w", DType::F16, {program.num(16), program.num(32)}, object::ParamMode::In);
+  const auto px =
+      program.tensor("x", DType::F16, {program.num(relay.rows), program.num(kDepth)}, object::ParamMode::In);
+  const auto pw = program.tensor("w", DType::F16, {program.num(kDepth), program.num(32)}, object::ParamMode::In);
   const auto py = program.tensor("y", DType::F32, {program.num(2), program.num(relay.rows), program.num(32)},
                                  object::ParamMode::Out);
   const uint32_t up_core = program.core(cube);
@@ -146,11 +149,11 @@ inline ProgramBuilder to_cube(const Relay& relay) {
   const isa::Ring ring = relay_ring(relay, isa::RingDirection::V2C);
 
   CoreBuilder vec("scale", CoreKind::Vec);
-  const auto x = vec.tensor("x", DType::F16, {vec.num(relay.rows), vec.num(16)}, object::ParamMode::In);
-  const auto p = vec.buffer("p", DType::F16, lane_rows(relay), lane_cols(relay, 16), 0);
+  const auto x = vec.tensor("x", DType::F16, {vec.num(relay.rows), vec.num(kDepth)}, object::ParamMode::In);
+  const auto p = vec.buffer("p", DType::F16, lane_rows(relay), lane_cols(relay, kDepth), 0);
   const auto r = vec.ring(ring);
   const Turn turn = open_turns(vec, relay);
-  const Halves h = halves(vec, relay, turn.rows, 16);
+  const Halves h = halves(vec, relay, turn.rows, kDepth);
   if (relay.split == isa::Split::None) {
     vec.begin_if(vec.pool().make(ExprOp::Eq, vec.lane(), vec.num(0)));
   }
@@ -167,12 +170,12 @@ inline ProgramBuilder to_cube(const Relay& relay) {
 
   CoreBuilder cube("product", CoreKind::Cube);
   const auto y = cube.tensor("y", DType::F32, {cube.num(relay.rows), cube.num(32)}, object::ParamMode::Out);
-  cube.tensor("w", DType::F16, {cube.num(16), cube.num(32)}, object::ParamMode::In);
-  const auto am = cube.buffer("am", DType::F16, 32, 16, 0, Space::Mat, Layout::Nz, local ? relay.slots : 1);
+  cube.tensor("w", DType::F16, {cube.num(kDepth), cube.num(32)}, object::ParamMode::In);
+  const auto am = cube.buffer("am", DType::F16, 32, kDepth, 0, Space::Mat, Layout::Nz, local ? relay.slots : 1);
   const auto acc = cube.buffer("acc", DType::F32, 32, 32, 0, Space::Acc, Layout::Nz);
   const auto s = cube.ring(ring);
   const Turn up = open_turns(cube, relay);
-  cube.pop(am, s, up.rows, cube.num(16));
+  cube.pop(am, s, up.rows, cube.num(kDepth));
   multiply(cube, target, am, acc);
   if (local) {
     cube.free(s, am);
@@ -182,8 +185,9 @@ inline ProgramBuilder to_cube(const Relay& relay) {
   cube.end_loop();
 
   ProgramBuilder program(target);
-  const auto px = program.tensor("x", DType::F16, {program.num(relay.rows), program.num(16)}, object::ParamMode::In);
-  const auto pw = program.tensor("w", DType::F16, {program.num(16), program.num(32)}, object::ParamMode::In);
+  const auto px =
+      program.tensor("x", DType::F16, {program.num(relay.rows), program.num(kDepth)}, object::ParamMode::In);
+  const auto pw = program.tensor("w", DType::F16, {program.num(kDepth), program.num(32)}, object::ParamMode::In);
   const auto py = program.tensor("y", DType::F32, {program.num(relay.rows), program.num(32)}, object::ParamMode::Out);
   const uint32_t product = program.core(cube);
   program.pair_task("relay", product, {py, pw}, program.core(vec), {px}, program.num(relay.blocks), relay.lanes);
