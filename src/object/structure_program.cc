@@ -5,7 +5,8 @@
 //      the workspace's size over dims only.
 //   2. A task names an existing core and has one argument a parameter of it: a tensor of the same element type and
 //      rank, not one that the program only reads where the core writes; a scalar of the parameter's kind.
-//      With lanes, the same for their core; the cores are of the right kinds and have the same rings.
+//      With lanes, the same for their core; the cores are of the right kinds and have the same rings
+//      in the same order.
 //   3. A task gives a value for each of its core's dims, and waits for earlier tasks only, in ascending order.
 // Not checked here: that arguments have the core's shapes and that workspace buffers lie inside it (only known in a
 // run); that tasks in conflict are ordered.
@@ -151,7 +152,7 @@ class ProgramChecker {
       problems_.add(at, "a pair is a cube core and one or two vector lanes");
       return false;
     }
-    if (!std::is_permutation(cube.rings.begin(), cube.rings.end(), vec.rings.begin(), vec.rings.end())) {
+    if (cube.rings != vec.rings) {
       problems_.add(at, "`" + cube.name + "` and `" + vec.name + "` have different rings");
       return false;
     }

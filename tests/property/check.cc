@@ -2,6 +2,7 @@
 
 #include <catch2/catch.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <sstream>
 
@@ -72,9 +73,14 @@ class Checker {
     if (result_.status != runtime::RunStatus::Ok) {
       return;
     }
-    threads_and_modes();
+    if (how.threads) {
+      threads_and_modes();
+    }
     accounting();
     values();
+    if (how.variants) {
+      variants();
+    }
     if (how.round_trips) {
       round_trips();
     }
@@ -99,6 +105,47 @@ class Checker {
     CHECK(test::run(compiled_, target_, shapes, options, error).cycles == result_.cycles);
     options.mode = runtime::Mode::Values;
     CHECK(same_outputs(result_, test::run(compiled_, target_, program_.arguments, options, error)));
+  }
+
+  // Whatever the compiler is told about memory, flags, lanes and depths, the results have the same bytes.
+  void variants() {
+    passes::PassOptions no_reuse;
+    no_reuse.reuse_memory = false;
+    passes::PassOptions no_elision;
+    no_elision.elide_sync = false;
+    passes::PassOptions one_lane;
+    one_lane.split_lanes = false;
+    passes::PassOptions shallow;
+    shallow.pipeline = 1;
+    passes::PassOptions deep;
+    deep.pipeline = 3;
+    const std::pair<const char*, const passes::PassOptions*> all[] = {{"no reuse of memory", &no_reuse},
+                                                                      {"no elision of flags", &no_elision},
+                                                                      {"one lane", &one_lane},
+                                                                      {"pipeline 1", &shallow},
+                                                                      {"pipeline 3", &deep}};
+    for (const auto& [name, options] : all) {
+      const bool mixed = std::any_of(compiled_.object.programs[0].tasks.begin(), compiled_.object.programs[0].tasks.end(),
+                                     [](const object::Task& task) { return task.vec.has_value(); });
+      if (options == &one_lane && !mixed) {
+        continue;
+      }
+      const Compiled other = compile(text_, target_, program_.defines, std::nullopt, "", *options);
+      if (!other.ok && options == &no_reuse && other.error.find("E0401") != std::string::npos) {
+        continue;  // so many buffers don't fit without sharing
+      }
+      INFO(name << ": " << other.error);
+      CHECK(other.ok);
+      if (!other.ok || other.bytes == compiled_.bytes) {
+        continue;
+      }
+      runtime::Options values_only;
+      values_only.mode = runtime::Mode::Values;
+      std::string error;
+      const runtime::RunResult result = test::run(other, target_, program_.arguments, values_only, error);
+      INFO(error);
+      CHECK(same_outputs(result_, result));
+    }
   }
 
   void accounting() {

@@ -9,7 +9,9 @@ namespace pto::test {
 
 struct Thoroughness {
   bool round_trips = true;  // the dump of every level leads to the same object
-  bool depths = true;       // pipeline depths don't change values
+  bool depths = true;       // pipeline depths written into the dump don't change values
+  bool threads = true;      // neither do host threads, which don't change cycles either
+  bool variants = true;     // nor what the compiler is told about memory, flags, lanes and depths
 };
 
 // Fails the running test where a property does not hold. `label` names the program in messages.

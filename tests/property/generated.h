@@ -22,6 +22,7 @@ struct Generated {
 Generated random_graph(uint64_t seed, bool a5);   // elementwise operations, reductions, softmax
 Generated random_matmul(uint64_t seed, bool a5);  // products with what stands around them
 Generated random_kernel(uint64_t seed, bool a5);  // loops with carried tiles
+Generated random_mixed(uint64_t seed, bool a5);   // matrix and vector work in one kernel
 Generated random_core(uint64_t seed);             // `auto core vec`
 
 }  // namespace pto::test

@@ -15,31 +15,35 @@ int64_t setting(const char* name, int64_t otherwise) {
   return text == nullptr ? otherwise : std::strtoll(text, nullptr, 10);
 }
 
-// `count` programs, made for the two targets in turn (what a2a3 takes, a5 takes too); half of them go through all dumps and
-// depths.
+// `count` programs, made for the two targets in turn; what a2a3 takes, a5 takes too, and gets some of it. All are compiled
+// in all variants; some go through all dumps and depths as well.
 template <typename Make>
 void check_many(const std::string& what, int64_t count, Make make) {
   const int64_t first = setting("PTO_PROPERTY_SEED", 1);
   count = setting("PTO_PROPERTY_COUNT", count);
   for (int64_t seed = first; seed < first + count; ++seed) {
     const bool a5 = seed % 2 != 0;
-    const bool thorough = seed % 4 < 2;
+    const bool thorough = seed % 16 < 2;
+    const bool threads = seed % 8 < 2;
     const Generated program = make(static_cast<uint64_t>(seed), a5);
     const std::string label = what + " " + std::to_string(seed);
-    check_program(program, "a5", label, {thorough && a5, thorough && a5});
+    if (a5 || seed % 8 == 0) {
+      check_program(program, "a5", label, {thorough && a5, thorough && a5, threads, true});
+    }
     if (!a5) {
-      check_program(program, "a2a3", label, {thorough, thorough});
+      check_program(program, "a2a3", label, {thorough, thorough, threads, true});
     }
   }
 }
 
 }  // namespace
 
-TEST_CASE("random elementwise graphs") { check_many("graph", 60, random_graph); }
-TEST_CASE("random matrix products") { check_many("product", 30, random_matmul); }
-TEST_CASE("random kernels") { check_many("kernel", 40, random_kernel); }
+TEST_CASE("random elementwise graphs") { check_many("graph", 500, random_graph); }
+TEST_CASE("random matrix products") { check_many("product", 250, random_matmul); }
+TEST_CASE("random kernels") { check_many("kernel", 450, random_kernel); }
+TEST_CASE("random mixed kernels") { check_many("mixed", 300, random_mixed); }
 TEST_CASE("random vector cores") {
-  check_many("core", 40, [](uint64_t seed, bool) { return random_core(seed); });
+  check_many("core", 500, [](uint64_t seed, bool) { return random_core(seed); });
 }
 
 TEST_CASE("the walk over a core finds buffers that share bytes while both are alive") {

@@ -38,7 +38,7 @@ const Target& target_named(const std::string& name) {
 }
 
 Compiled compile(const std::string& text, const Target& target, const Defines& defines, std::optional<ir::Level> level,
-                 const std::string& last_pass) {
+                 const std::string& last_pass, const passes::PassOptions& pass_options) {
   Compiled compiled;
   DiagnosticSink sink;
   SourceManager sources;
@@ -49,10 +49,12 @@ Compiled compile(const std::string& text, const Target& target, const Defines& d
   auto module = frontend::compile_source(sources, file, options, sink);
   std::string internal;
   if (module) {
-    passes::PassContext context{*module, target, sink};
+    passes::PassContext context{*module, target, sink, pass_options};
     passes::PipelineOptions pipeline;
     pipeline.passes = passes_up_to(level, last_pass);
-    pipeline.verify_each = true;
+    // Verifying after each pass is the business of the plain compilation.
+    pipeline.verify_each = pass_options.reuse_memory && pass_options.elide_sync && pass_options.split_lanes &&
+                           pass_options.pipeline == 0;
     pipeline.pass_limit = last_pass == kParse ? 0 : -1;
     const passes::PipelineReport report = run_pipeline(context, pipeline);
     internal = report.internal_error;

@@ -11,6 +11,7 @@
 #include "pto/runtime.h"
 #include "src/eval/frame.h"
 #include "src/ir/ir.h"
+#include "src/passes/pass.h"
 
 namespace pto::test {
 
@@ -30,7 +31,8 @@ struct Compiled {
 };
 // All passes, or those of the levels up to `level`, or those up to and with `last_pass`.
 Compiled compile(const std::string& text, const Target& target, const Defines& defines = {},
-                 std::optional<ir::Level> level = std::nullopt, const std::string& last_pass = "");
+                 std::optional<ir::Level> level = std::nullopt, const std::string& last_pass = "",
+                 const passes::PassOptions& options = {});
 
 // Runs the only program of the object.
 runtime::RunResult run(const Compiled& compiled, const Target& target, const runtime::Arguments& arguments,

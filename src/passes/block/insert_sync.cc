@@ -475,13 +475,17 @@ void insert_flags(PassContext& context, ir::Function& core) {
   constexpr int kPlenty = 64;
   ir::Function trial = core;
   Inserter(context, trial, kPlenty).run();
-  elide_flags(trial, context.target);
+  if (context.options.elide_sync) {
+    elide_flags(trial, context.target);
+  }
   if (compact_event_ids(trial, context.target.event_ids)) {
     core = std::move(trial);
     return;
   }
   Inserter(context, core, context.target.event_ids).run();
-  elide_flags(core, context.target);
+  if (context.options.elide_sync) {
+    elide_flags(core, context.target);
+  }
 }
 
 }  // namespace

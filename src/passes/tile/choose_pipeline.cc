@@ -25,9 +25,10 @@ bool moves_data(const ir::Function& kernel, const Op& loop) {
 }
 
 // nullopt: it fits. Selection errors are reported by the selection pass itself: then there is nothing to choose.
-std::optional<Overflow> try_depths(const ir::Function& kernel, const Target& target, bool& selected) {
+std::optional<Overflow> try_depths(const ir::Function& kernel, const PassContext& context, bool& selected) {
+  const Target& target = context.target;
   DiagnosticSink ignored;
-  auto core = select_kernel(kernel, target, true, ignored);
+  auto core = select_kernel(kernel, target, context.options.split_lanes, ignored);
   selected = core.has_value();
   return core ? place_buffers(*core, target) : std::nullopt;
 }
@@ -52,7 +53,8 @@ PassResult choose_pipeline(PassContext& context) {
     for (OpId id : loops) {
       Op& loop = kernel.ops[id];
       if (loop.pipeline == 0) {
-        loop.pipeline = moves_data(kernel, loop) ? 2 : 1;
+        const int64_t depth = context.options.pipeline > 0 ? context.options.pipeline : 2;
+        loop.pipeline = moves_data(kernel, loop) ? depth : 1;
         changed = true;
       }
     }
@@ -64,7 +66,7 @@ PassResult choose_pipeline(PassContext& context) {
         bool selected = false;
         std::optional<Overflow> overflow;
         while (loop.pipeline > 1 && (written[i] == 0) == only_chosen &&
-               (overflow = try_depths(kernel, context.target, selected)) && selected) {
+               (overflow = try_depths(kernel, context, selected)) && selected) {
           if (!only_chosen) {
             context.sink.report(
                 DiagId::PipelineLowered, loop.span(),

@@ -4,7 +4,7 @@
 // kept. Where vector work uses a sum, or a product a vector tile, a `move` right behind the tile's definition takes it to
 // the other core of the cluster; a tile that both kinds of core load is loaded by both.
 #include <algorithm>
-#include <set>
+#include <map>
 
 #include "src/passes/analysis/rewrite.h"
 #include "src/passes/pass.h"
@@ -45,6 +45,9 @@ class SpaceInference {
   void place(ValueId value, Space space);
   bool in(ValueId value, Space space) const { return kernel_.type(value).space == space; }
   bool spread_accumulators();
+  bool spread_vectors();
+  bool is_vector_work(ValueId value) const;
+  void find_joins();
   void place_rest(OpId id);
   void load_twice();
   bool is_matrix_use(OpId use, ValueId value) const;
@@ -59,6 +62,7 @@ class SpaceInference {
   PassContext& context_;
   ir::Function& kernel_;
   Uses uses_;
+  std::map<OpId, OpId> joins_;  // yields and loops: the loop or branch whose results their operands become
   bool changed_ = false;
 };
 
@@ -89,6 +93,70 @@ bool SpaceInference::needs_accumulator(const Op& cast) const {
          });
 }
 
+// Made by the vector unit, whoever needs it?
+bool SpaceInference::is_vector_work(ValueId value) const {
+  const OpId def = kernel_.values[value].def;
+  if (!def.valid() || in(value, Space::Vec)) {
+    return in(value, Space::Vec);
+  }
+  switch (kernel_.ops[def].kind) {
+    case OpKind::MatMul:
+    case OpKind::MatMulBias:
+    case OpKind::Full:
+    case OpKind::Broadcast:
+    case OpKind::Cast:
+    case OpKind::Load:
+    case OpKind::Move:
+    case OpKind::Extract:
+    case OpKind::For:
+    case OpKind::If:
+      return false;
+    default:
+      return true;
+  }
+}
+
+// What a loop or branch joins with vector work is in vector memory; a sum among it is sent there.
+bool SpaceInference::spread_vectors() {
+  bool again = false;
+  for_each_op(kernel_, [&](OpId id) {
+    for (const std::vector<ValueId>& chain : joined_values(kernel_, kernel_.ops[id])) {
+      if (std::none_of(chain.begin(), chain.end(), [&](ValueId v) { return is_vector_work(v); })) {
+        continue;
+      }
+      for (ValueId value : chain) {
+        const OpId def = kernel_.values[value].def;
+        const bool product = def.valid() && (kernel_.ops[def].kind == OpKind::MatMul ||
+                                             kernel_.ops[def].kind == OpKind::MatMulBias);
+        if (kernel_.type(value).is_tile() && in(value, Space::None) && !product) {
+          place(value, Space::Vec);
+          again = true;
+        }
+      }
+    }
+  });
+  return again;
+}
+
+// For every yield and every initial value the tile that it becomes.
+void SpaceInference::find_joins() {
+  for_each_op(kernel_, [&](OpId id) {
+    const Op& op = kernel_.ops[id];
+    if (op.kind != OpKind::For && op.kind != OpKind::If) {
+      return;
+    }
+    for (ir::RegionId region : op.regions) {
+      const auto& ops = kernel_.regions[region].ops;
+      if (!ops.empty() && kernel_.ops[ops.back()].kind == OpKind::Yield) {
+        joins_[ops.back()] = id;
+      }
+    }
+    if (op.kind == OpKind::For) {
+      joins_[id] = id;
+    }
+  });
+}
+
 // Sums of products, and whatever they are carried through. True if something new was placed.
 bool SpaceInference::spread_accumulators() {
   bool again = false;
@@ -110,7 +178,8 @@ bool SpaceInference::spread_accumulators() {
       accumulator(op.results[0]);
     }
     for (const std::vector<ValueId>& chain : joined_values(kernel_, op)) {
-      if (std::any_of(chain.begin(), chain.end(), [&](ValueId v) { return in(v, Space::Acc); })) {
+      if (std::any_of(chain.begin(), chain.end(), [&](ValueId v) { return in(v, Space::Acc); }) &&
+          std::none_of(chain.begin(), chain.end(), [&](ValueId v) { return in(v, Space::Vec); })) {
         std::for_each(chain.begin(), chain.end(), accumulator);
       }
     }
@@ -131,10 +200,20 @@ bool SpaceInference::is_matrix_use(OpId use, ValueId value) const {
          to != Space::None;
 }
 
-// Does this use happen on that kind of core? Loops and branches pass a value on where it stands.
+// Does this use happen on that kind of core? What loops and branches join happens where the joined tile is.
 bool SpaceInference::works_on(OpId use, ValueId value, CoreKind kind) const {
   const Op& op = kernel_.ops[use];
-  if (op.kind == OpKind::For || op.kind == OpKind::If || op.kind == OpKind::Yield || op.kind == OpKind::Store) {
+  if (op.kind == OpKind::If || op.kind == OpKind::Store) {
+    return false;
+  }
+  const auto join = joins_.find(use);
+  if (join != joins_.end()) {
+    const Op& joined = kernel_.ops[join->second];
+    for (size_t i = 0; i < op.operands.size(); ++i) {
+      if (op.operands[i] == value && context_.target.space(kernel_.type(joined.results[i]).space).core == kind) {
+        return true;
+      }
+    }
     return false;
   }
   if (is_matrix_use(use, value)) {
@@ -286,7 +365,8 @@ std::vector<OpId> SpaceInference::insert_moves(OpId id) {
 }
 
 bool SpaceInference::run() {
-  while (spread_accumulators()) {
+  find_joins();
+  while (spread_vectors() || spread_accumulators()) {
   }
   load_twice();
   for_each_op(kernel_, [&](OpId id) { place_rest(id); });

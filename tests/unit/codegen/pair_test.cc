@@ -178,7 +178,7 @@ TEST_CASE("pairs survive the way to an object and back") {
   check(one_pair());
   // Two tasks of one pair, and the same cores again on one lane: one pair each.
   check(module_of({core(CoreKind::Cube, "up", {"s", "t"}, isa::Split::None),
-                   core(CoreKind::Vec, "down", {"t", "s"}, isa::Split::None), pair("up_pair", "up", "down", 2),
+                   core(CoreKind::Vec, "down", {"s", "t"}, isa::Split::None), pair("up_pair", "up", "down", 2),
                    pair("f0", "up", "down", 1)},
                   {{"t0", "up_pair"}, {"t1", "f0"}, {"t2", "up_pair"}}));
 }

@@ -95,6 +95,18 @@ TEST_CASE("expansion is bounded") {
   CHECK(code(calls + "y = x; }") == "E0223");
 }
 
+TEST_CASE("operations outside of a body") {
+  CHECK(code("kernel k[M](x: f32[M], inout y: f32[M]) where x < 99 { store(y[0 :+ 8], load(x[0 :+ 8])); }") == "E0217");
+  CHECK(code("graph g[M](x: f32[M], n: i32 = x + 1) -> (y: f32[M]) { y = x; }") == "E0217");
+  CHECK(code("graph g[M](x: f32[M]) -> (y: f32[M]) where full(f32[4], 0.0) { y = x; }") == "E0217");
+  CHECK(code("graph h() -> (y: f32[4]) { y = zeros(f32[4]); } graph g[M](x: f32[h()]) -> (y: f32[M]) { y = x; }") ==
+        "E0217");
+  CHECK(code("fn s() { } kernel k[M](x: f32[M], inout y: f32[M]) where s() { store(y[0 :+ 8], load(x[0 :+ 8])); }") ==
+        "E0217");
+  CHECK(code("const A = full(f32[4], 0.0);") == "E0217");
+  CHECK(code("core vec c(x: f32[8, 64]) { let t: tile f32[8, 64]; }") == "E0217");
+}
+
 TEST_CASE("huge numbers") {
   CHECK(code("graph g(x: f32[4611686018427387904, 4611686018427387904]) -> (y: f32[1]) { y = full(f32[1], 0.0); }") ==
         "E0304");

@@ -337,9 +337,7 @@ std::vector<isa::Ring> random_rings(std::mt19937& random) {
 // The pair, cube core first, that a core belongs to: neighbours with the same rings.
 std::optional<std::pair<uint32_t, uint32_t>> pair_of(const std::vector<Core>& cores, uint32_t core) {
   const uint32_t other = core ^ 1;
-  if (other >= cores.size() || cores[core].kind == cores[other].kind ||
-      !std::is_permutation(cores[core].rings.begin(), cores[core].rings.end(), cores[other].rings.begin(),
-                           cores[other].rings.end())) {
+  if (other >= cores.size() || cores[core].kind == cores[other].kind || cores[core].rings != cores[other].rings) {
     return std::nullopt;
   }
   return cores[core].kind == CoreKind::Cube ? std::pair(core, other) : std::pair(other, core);
@@ -437,13 +435,12 @@ Object random_object(uint32_t seed) {
   const size_t cores = random() % 4;
   for (size_t i = 0; i < cores; ++i) {
     const auto kind = static_cast<CoreKind>(random() % 2);
-    // Pairs are cores 2n and 2n + 1: some have rings, declared in another order on the other side.
+    // Pairs are cores 2n and 2n + 1: some have rings.
     const bool first = i % 2 == 0 && i + 1 < cores && random() % 2 == 0;
     const bool second = i % 2 == 1 && !object.cores.back().rings.empty();
     std::vector<isa::Ring> rings = first ? random_rings(random) : std::vector<isa::Ring>();
     if (second) {
       rings = object.cores.back().rings;
-      std::shuffle(rings.begin(), rings.end(), random);
     }
     const bool cube = second ? object.cores.back().kind == CoreKind::Vec : kind == CoreKind::Cube;
     object.cores.push_back(CoreMaker(random, i, cube ? CoreKind::Cube : CoreKind::Vec, std::move(rings)).run());

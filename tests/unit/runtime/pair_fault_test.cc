@@ -282,8 +282,8 @@ ProgramBuilder circle(const Target& target) {
   const auto y = vec.tensor("y", DType::F32, {vec.num(32), vec.num(32)}, kOut);
   const auto p = vec.buffer("p", DType::F32, 32, 32, 0, Space::Vec, Layout::ND, local ? 2 : 1);
   const auto h = vec.buffer("h", DType::F16, 16, kDepth, 65536);
-  const auto to_back = vec.ring(back);  // in another order than the cube core has them
   const auto from_there = vec.ring(there);
+  const auto to_back = vec.ring(back);
   vec.load(h, x, {vec.num(0), vec.num(0)});
   vec.pop(p, from_there);
   vec.barrier(Pipe::All);

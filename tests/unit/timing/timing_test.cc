@@ -192,6 +192,45 @@ TEST_CASE("synchronisation") {
   CHECK(set.tail == 0);
 }
 
+TEST_CASE("through rings in global memory tiles go like stores and loads") {
+  const TileDesc acc{DType::F32, 128, 256, Layout::Nz, Space::Acc};
+  const Cost push = cube(a2a3(), Opcode::TPush, {acc}, DType::F16);
+  const Cost store = cube(a2a3(), Opcode::TStore, {acc}, DType::F16);
+  CHECK(push.gm_write);
+  CHECK(push.gm_bytes == 128 * 256 * 2);
+  CHECK(push.busy == cycles(164));
+  CHECK(push.rate_cap == store.rate_cap);
+  const TileDesc half = vec(DType::F16, 64, 256);
+  const Cost pop = cost(a2a3(), Opcode::TPop, {half}, {{10, 100}}, DType::F16);
+  CHECK_FALSE(pop.gm_write);
+  CHECK(pop.gm_bytes == 10 * 100 * 2);
+  CHECK(pop.latency == cycles(190));
+  const TileDesc mat{DType::F16, 64, 64, Layout::Nz, Space::Mat};
+  CHECK(cube(a2a3(), Opcode::TPop, {mat}, DType::F16).gm_bytes == 64 * 64 * 2);
+  CHECK(cost(a2a3(), Opcode::TPush, {half}, {}, DType::F16).rate_cap == 70 * 256);
+}
+
+TEST_CASE("local rings: a push is a copy to the other core, a pop and a free only synchronise") {
+  // 128 bytes a cycle from acc to vec, 125 from vec to mat; starts of 120 and 20.
+  const TileDesc acc{DType::F32, 128, 256, Layout::Nz, Space::Acc};
+  const Cost push = cube(a5(), Opcode::TPush, {acc}, DType::F32);
+  CHECK(push.busy == cycles(120 + 128 * 1024 / 128.0));
+  CHECK(push.gm_bytes == 0);
+  const TileDesc half = vec(DType::F16, 64, 256);
+  CHECK(cost(a5(), Opcode::TPush, {half}, {{10, 250}}, DType::F16).busy == cycles(20 + 10 * 500 / 125.0));
+  for (const Cost& result : {cost(a5(), Opcode::TPop, {half}, {}, DType::F16), cost(a5(), Opcode::TFree, {half})}) {
+    CHECK(result.busy == cycles(a5().sync_cycles));
+    CHECK(result.gm_bytes == 0);
+    CHECK(result.idle_head == 0);
+    CHECK(result.tail == 0);
+  }
+  Target late = a5();
+  for (DataPath& path : late.paths) {
+    path.latency_cycles = 7;
+  }
+  CHECK(cube(late, Opcode::TPush, {acc}, DType::F32).tail == cycles(7));
+}
+
 TEST_CASE("what has no path costs nothing and does no harm") {
   const TileDesc acc{DType::F32, 32, 64, Layout::Nz, Space::Acc};
   CHECK(cost(a2a3(), Opcode::TLoad, {acc}, {}, DType::F32).gm_bytes == 0);
