@@ -14,7 +14,7 @@ namespace pto::runtime {
 
 inline constexpr int64_t kMostBlocks = int64_t{1} << 22;  // of one task: what a scheduler may keep count of
 
-inline constexpr int64_t kMostRingBytes = int64_t{1} << 28;  // of one cluster
+inline constexpr int64_t kMostRingBytes = int64_t{1} << 26;  // of one cluster
 
 struct TaskPlan {
   uint32_t task = 0;  // index in Program::tasks

@@ -1,5 +1,5 @@
-// When the tiles of a cluster's rings come and when their slots are free again: what the timelines of its cores tell each
-// other. Times are known ahead, like flags. One for every block of a mixed task that runs.
+// When the tiles of a cluster's rings come and when their slots are free again: what the timelines of its cores tell
+// each other. Times are known ahead, like flags. One for every block of a mixed task that runs.
 #pragma once
 
 #include <array>

@@ -62,8 +62,12 @@ std::string doc_lines(const std::string& doc, const std::string& indent) {
 
 std::string task_text(const object::Object& object, const Program& program, const object::Task& task) {
   const Core& core = object.cores[task.core];
-  std::string text = "  task " + task.name + " = " + core.name + " (" + std::string(spelling(core.kind)) +
-                     "), blocks " + program.exprs.print(task.blocks, program.symbols);
+  std::string text = "  task " + task.name + " = " + core.name + " (" + std::string(spelling(core.kind)) + ")";
+  if (task.vec) {
+    text += " with " + object.cores[task.vec->core].name + " (" + std::to_string(task.vec->lanes) +
+            (task.vec->lanes == 1 ? " lane)" : " lanes)");
+  }
+  text += ", blocks " + program.exprs.print(task.blocks, program.symbols);
   for (size_t i = 0; i < task.after.size(); ++i) {
     text += (i == 0 ? ", after " : ", ") + program.tasks[task.after[i]].name;
   }
@@ -141,6 +145,9 @@ Json program_json(const object::Object& object, const Program& program) {
                              {"core", object.cores[task.core].name},
                              {"blocks", program.exprs.print(task.blocks, program.symbols)},
                              {"after", after}});
+    if (task.vec) {
+      json["tasks"].back()["lanes"] = {{"core", object.cores[task.vec->core].name}, {"count", task.vec->lanes}};
+    }
   }
   return json;
 }
@@ -160,7 +167,11 @@ std::string list_text(const object::Object& object, const Target& target, const 
     const int64_t count = instruction_count(core);
     text += "core " + std::string(spelling(core.kind)) + " " + core.name + ": " + std::to_string(count) +
             (count == 1 ? " instruction, " : " instructions, ") + std::to_string(core.buffers.size()) +
-            (core.buffers.size() == 1 ? " buffer\n" : " buffers\n");
+            (core.buffers.size() == 1 ? " buffer" : " buffers");
+    if (!core.rings.empty()) {
+      text += ", " + std::to_string(core.rings.size()) + (core.rings.size() == 1 ? " ring" : " rings");
+    }
+    text += "\n";
   }
   return printable(text, true);
 }
@@ -182,6 +193,9 @@ std::string list_json(const object::Object& object, const Target& target, const 
                              {"doc", core.doc},
                              {"instructions", instruction_count(core)},
                              {"buffers", core.buffers.size()}});
+    if (!core.rings.empty()) {
+      json["cores"].back()["rings"] = core.rings.size();
+    }
   }
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -93,7 +93,7 @@ class Explainer {
     return std::nullopt;
   }
 
-  // The first circle that a walk along `next` gets into.
+  // The first circle that a walk along `next` gets into, from a wait for a ring on if there is one.
   std::vector<size_t> find_circle() const {
     std::vector<size_t> seen_by(waits_.size(), waits_.size());
     for (size_t start = 0; start < waits_.size(); ++start) {
@@ -105,7 +105,12 @@ class Explainer {
         at = next(*at);
       }
       if (at && seen_by[*at] == start) {
-        return {std::find(path.begin(), path.end(), *at), path.end()};
+        std::vector<size_t> circle(std::find(path.begin(), path.end(), *at), path.end());
+        const auto ring = std::find_if(circle.begin(), circle.end(), [&](size_t wait) {
+          return waits_[wait].wait.kind == Kind::Tile || waits_[wait].wait.kind == Kind::Room;
+        });
+        std::rotate(circle.begin(), ring == circle.end() ? circle.begin() : ring, circle.end());
+        return circle;
       }
     }
     return {};

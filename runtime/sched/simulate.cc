@@ -4,6 +4,7 @@
 #include <cmath>
 #include <memory>
 #include <queue>
+#include <utility>
 
 #include "runtime/machine/arbiter.h"
 #include "runtime/machine/core_timer.h"
@@ -40,7 +41,7 @@ class Simulation {
         timed_(object.cores.size()),
         cores_(cube_cores_ + static_cast<uint32_t>(target.vec_cores)),
         core_free_(cores_.size(), 0),
-        clusters_(cube_cores_),
+        clusters_(cores_.size()),
         tasks_(plans.size()) {
     config_.statements = &statements_;
     if (options.record_trace) {
@@ -104,7 +105,7 @@ class Simulation {
     std::shared_ptr<TimedProgram> program;
     std::shared_ptr<TimedProgram> vec_program;  // of the lanes of a mixed task
   };
-  // The mixed block that runs on a cube core and its vector cores.
+  // A mixed block, on a cube core and vector cores; those may have other blocks when their part of it has ended.
   struct Cluster {
     std::shared_ptr<RingTimes> rings;
     std::vector<uint32_t> cores;
@@ -200,7 +201,8 @@ class Simulation {
       advance(next.core);
       return;
     }
-    Cluster& cluster = clusters_[next.core];
+    const auto shared = std::make_shared<Cluster>();
+    Cluster& cluster = *shared;
     cluster.rings = std::make_shared<RingTimes>(object_.cores[plan.core].rings, static_cast<int>(plan.lanes), target_,
                                                 ring_address_ + next.core * ring_bytes_);
     cluster.cores = {next.core};
@@ -210,8 +212,10 @@ class Simulation {
       start_core(cluster.cores.back(), task.vec_program, cluster.rings, static_cast<int>(lane));
     }
     cluster.running = plan.lanes + 1;
-    cluster.seen = 0;
-    for (uint32_t core : std::vector<uint32_t>(cluster.cores)) {
+    for (uint32_t core : cluster.cores) {
+      clusters_[core] = shared;
+    }
+    for (uint32_t core : cluster.cores) {
       if (cores_[core]->running()) {
         advance(core);
       }
@@ -238,25 +242,14 @@ class Simulation {
     core->start(program, block, std::move(rings), side);
   }
 
-  // The cluster whose cube core or vector core this is.
-  Cluster& cluster_of(uint32_t index) {
-    return clusters_[index < cube_cores_ ? index : (index - cube_cores_) / static_cast<uint32_t>(target_.vec_per_cube)];
-  }
-  bool in_cluster(uint32_t index) const { return !plans_[cores_[index]->block().task].vec.empty(); }
-
   // What a core told its rings may let the others of the cluster go on, and they it.
   void advance(uint32_t index) {
-    if (!in_cluster(index)) {
-      advance_core(index);
-      return;
-    }
-    Cluster& cluster = cluster_of(index);
-    const std::shared_ptr<RingTimes> rings = cluster.rings;
+    const std::shared_ptr<Cluster> cluster = clusters_[index];
     advance_core(index);
-    while (outcome_.status == RunStatus::Ok && cluster.seen != rings->changes()) {
-      cluster.seen = rings->changes();
-      for (uint32_t core : cluster.cores) {
-        if (cores_[core]->running()) {
+    while (cluster && outcome_.status == RunStatus::Ok && cluster->seen != cluster->rings->changes()) {
+      cluster->seen = cluster->rings->changes();
+      for (uint32_t core : cluster->cores) {
+        if (clusters_[core] == cluster && cores_[core]->running()) {
           cores_[core]->rings_changed();
           advance_core(core);
         }
@@ -311,12 +304,11 @@ class Simulation {
     const uint32_t number = core.block().task;
     TaskState& task = tasks_[number];
     task.end = now_;
-    if (in_cluster(index)) {
-      Cluster& cluster = cluster_of(index);
-      if (--cluster.running > 0) {
+    if (const std::shared_ptr<Cluster> cluster = std::exchange(clusters_[index], nullptr)) {
+      if (--cluster->running > 0) {
         return;
       }
-      check_rings_empty(cluster, number, core.block().block);
+      check_rings_empty(*cluster, number, core.block().block);
     }
     if (--task.left > 0) {
       return;
@@ -376,11 +368,10 @@ class Simulation {
       }
     }
     for (uint32_t i = 0; i < cores_.size(); ++i) {
-      if (places[i] && in_cluster(i)) {
-        const std::vector<uint32_t>& members = cluster_of(i).cores;
+      if (places[i] && clusters_[i]) {
+        const std::vector<uint32_t>& members = clusters_[i]->cores;
         for (size_t side = 0; side < members.size(); ++side) {
-          // A member that has ended may have another block by now.
-          const bool same = cores_[members[side]]->rings() == cores_[i]->rings();
+          const bool same = clusters_[members[side]] == clusters_[i];
           stuck[*places[i]].sides[side] = same ? places[members[side]] : std::nullopt;
         }
       }
@@ -449,7 +440,7 @@ class Simulation {
   std::vector<std::shared_ptr<TimedProgram>> timed_;  // by core program
   std::vector<std::unique_ptr<CoreTimer>> cores_;     // those that ran something
   std::vector<Ticks> core_free_;
-  std::vector<Cluster> clusters_;                     // by cube core
+  std::vector<std::shared_ptr<Cluster>> clusters_;    // by core: the mixed block whose part runs there
   std::vector<TaskState> tasks_;
   std::priority_queue<Event> events_;
   uint64_t sequence_ = 0;

@@ -39,8 +39,7 @@ BlockRunner::Status PairRunner::run(const Program& cube, const Program& vec, uin
     if (!all && !moved) {
       for (size_t i = 0; i < count; ++i) {
         if (!done[i]) {
-          stuck_.push_back(
-              {side_text(static_cast<int>(i) - 1) + " " + runners_[i].waiting(), runners_[i].location()});
+          stuck_.push_back({side_text(static_cast<int>(i) - 1) + " " + runners_[i].waiting(), runners_[i].location()});
         }
       }
       return BlockRunner::Status::Blocked;

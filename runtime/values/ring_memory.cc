@@ -70,7 +70,9 @@ RingWindow RingMemory::pop(size_t ring, int side, const Valid& valid, std::strin
   return window(state, number, side, side != kCubeSide);
 }
 
-void RingMemory::give_back(size_t ring, int side) { ++states_[ring].freed[side_index(side)]; }
+void RingMemory::give_back(size_t ring, int side) {
+  ++states_[ring].freed[side_index(side)];
+}
 
 int64_t RingMemory::held(size_t ring) const {
   const State& state = states_[ring];

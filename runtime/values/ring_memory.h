@@ -1,5 +1,5 @@
-// The rings of one cluster with the tiles that are in them: bytes, valid regions, who has pushed and taken what. One for
-// every block of a mixed task that runs; used by one host thread.
+// The rings of one cluster with the tiles that are in them: bytes, valid regions, who has pushed and taken what. One
+// for every block of a mixed task that runs; used by one host thread.
 #pragma once
 
 #include <array>

@@ -205,7 +205,8 @@ class PairLifter {
   std::deque<ir::Function>& pairs() { return pairs_; }
 
  private:
-  static ExprId symbol(const ir::Function& core, SymId sym, ir::Function& pair, std::map<std::string, ExprId>& symbols) {
+  static ExprId symbol(const ir::Function& core, SymId sym, ir::Function& pair,
+                       std::map<std::string, ExprId>& symbols) {
     const Symbol& from = core.symbols[sym.index()];
     const auto known = symbols.find(from.name);
     if (known != symbols.end()) {
@@ -221,7 +222,8 @@ class PairLifter {
   static void add(const ir::Function& core, const ir::Param& param, ir::Function& pair,
                   std::map<std::string, ExprId>& symbols, std::vector<ir::Param>& outputs) {
     for (std::vector<ir::Param>* list : {&pair.params, &outputs}) {
-      const auto known = std::find_if(list->begin(), list->end(), [&](const ir::Param& p) { return p.name == param.name; });
+      const auto known =
+          std::find_if(list->begin(), list->end(), [&](const ir::Param& p) { return p.name == param.name; });
       if (known == list->end()) {
         continue;
       }
@@ -260,7 +262,8 @@ void pair_arguments(const object::Task& task, const object::Object& object, cons
   for (const ir::Param& param : pair.params) {
     for (size_t side = 0; side < 2; ++side) {
       const auto& params = cores[side]->params;
-      const auto at = std::find_if(params.begin(), params.end(), [&](const object::Param& p) { return p.name == param.name; });
+      const auto at =
+          std::find_if(params.begin(), params.end(), [&](const object::Param& p) { return p.name == param.name; });
       if (at != params.end()) {
         const object::Argument& argument = (*args[side])[static_cast<size_t>(at - params.begin())];
         if (argument.is_tensor) {

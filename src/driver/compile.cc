@@ -8,6 +8,7 @@
 #include "src/codegen/codegen.h"
 #include "src/driver/dumps.h"
 #include "src/driver/report.h"
+#include "src/driver/report_sync.h"
 #include "src/frontend/frontend.h"
 #include "src/passes/pipeline.h"
 #include "src/support/fs.h"
@@ -171,7 +172,11 @@ int compile(Run& run) {
   }
   passes::PipelineOptions pipeline = pipeline_options(run.options);
   Dumps dumps(run, *target);
+  int64_t syncs = -1;  // that --drop-sync could choose from
   pipeline.observer = [&](const passes::PassInfo* pass, passes::PassResult result, const ir::Module& after) {
+    if (run.options.drop_sync > 0 && pass != nullptr && pass->name == "insert-sync") {
+      syncs = drop_sync(*module, run.options.drop_sync);
+    }
     dumps.observe(pass, result, after);
   };
   passes::PassContext context{*module, *target, run.sink, {}, &run.sources};
@@ -188,6 +193,13 @@ int compile(Run& run) {
   }
   if (!report.ok || !dumps.ok()) {
     return kExitBadInput;
+  }
+  if (syncs < run.options.drop_sync && run.options.drop_sync > 0) {
+    run.err << "ptoc: `--drop-sync=" << run.options.drop_sync << "`: "
+            << (syncs < 0 ? "insert-sync did not run"
+                          : "the program has " + std::to_string(syncs) + " synchronisations")
+            << "\n";
+    return kExitUsage;
   }
   violations.clear();
   if (!ir::verify(*module, violations)) {

@@ -56,6 +56,10 @@ void declare(CLI::App& app, Options& o, Raw& raw) {
       ->check(CLI::NonNegativeNumber)
       ->group(passes);
   app.add_flag("--no-reuse", raw.no_reuse, "Give every buffer bytes of its own")->group(passes);
+  app.add_option("--drop-sync", o.drop_sync,
+                 "Leave the N-th synchronisation of --report=sync out before the proof: a test of the prover")
+      ->check(CLI::PositiveNumber)
+      ->group(passes);
   app.add_flag("--time-passes", o.time_passes, "Print how long each pass took")->group(passes);
   app.add_flag("--verify-each", o.verify_each, "Check the program's invariants after each pass")->group(passes);
   app.add_flag("--check-each-pass", o.check_each_pass,
@@ -63,7 +67,8 @@ void declare(CLI::App& app, Options& o, Raw& raw) {
       ->group(passes);
   const char* about = "Information";
   app.add_option("--report", raw.reports,
-                 "memory[:FILE]: what is where and when in each memory; by FILE's name text, .json, .svg or .html")
+                 "memory[:FILE]: what is where and when in each memory; by FILE's name text, .json, .svg or .html. "
+                 "sync[:FILE]: what each flag and barrier is good for; text or .json")
       ->allow_extra_args(false)
       ->group(about);
   app.add_flag("--disasm", o.disasm, "Print an object as .pto")->group(about);
@@ -112,8 +117,8 @@ std::string check_reports(const Raw& raw, Options& o) {
   for (const std::string& text : raw.reports) {
     const size_t colon = std::min(text.find(':'), text.size());
     const ReportRequest report{text.substr(0, colon), colon == text.size() ? "" : text.substr(colon + 1)};
-    if (report.what != "memory") {
-      return "`--report=" + text + "`: reports are memory, memory:FILE";
+    if (report.what != "memory" && report.what != "sync") {
+      return "`--report=" + text + "`: reports are memory, memory:FILE, sync, sync:FILE";
     }
     if (colon != text.size() && report.file.empty()) {
       return "`--report=" + text + "`: the file's name is missing";

@@ -34,6 +34,7 @@ struct Options {
   std::vector<std::string> skip_passes;
   int pass_limit = -1;
   bool reuse_memory = true;
+  int64_t drop_sync = 0;  // number of a synchronisation to leave out; 0: none
   std::vector<ReportRequest> reports;
   bool time_passes = false;
   bool verify_each = false;

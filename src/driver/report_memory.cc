@@ -38,7 +38,7 @@ class Steps {
     return 2 * int64_t{before_[position]} + (step ? point % 2 : 0);
   }
   // Half steps among half positions [begin, end]; empty if the end is before the begin.
-  passes::Interval among(const passes::Interval& halves) const {
+  passes::LiveRange among(const passes::LiveRange& halves) const {
     return {half(halves.begin), half(halves.end + 1) - 1};
   }
 
@@ -68,7 +68,7 @@ class LoopWalk {
         walk(inner, loop ? depth + 1 : depth);
       }
       if (loop) {
-        const passes::Interval span = steps_.among({2 * begin, 2 * position_ - 1});
+        const passes::LiveRange span = steps_.among({2 * begin, 2 * position_ - 1});
         out_.loops[index].begin = static_cast<int>(span.begin / 2);
         out_.loops[index].end = static_cast<int>((span.end + 1) / 2) - 1;
       }
@@ -93,8 +93,8 @@ MemoryReport::Buffer describe(const ir::Function& core, size_t index, const pass
   out.bytes = from.total_bytes();
   out.line = index < core.buffer_spans.size() ? Steps::line_of(sources, core.buffer_spans[index]) : 0;
   out.whole = life.whole;
-  for (const passes::Interval& part : life.halves) {
-    const passes::Interval span = steps.among(part);
+  for (const passes::LiveRange& part : life.halves) {
+    const passes::LiveRange span = steps.among(part);
     if (span.begin > span.end) {
       continue;
     }
@@ -128,7 +128,7 @@ std::string lines_of(const MemoryReport::Core& core, const MemoryReport::Buffer&
   std::string text;
   std::string last_text;
   int parts = 0;
-  for (const passes::Interval& part : buffer.live) {
+  for (const passes::LiveRange& part : buffer.live) {
     int first = 0;
     int last = 0;
     for (int64_t step = part.begin; step <= part.end; ++step) {
@@ -243,7 +243,7 @@ std::string memory_json(const MemoryReport& report) {
       Json buffers = Json::array();
       for (const MemoryReport::Buffer& buffer : memory.buffers) {
         Json live = Json::array();
-        for (const passes::Interval& part : buffer.live) {
+        for (const passes::LiveRange& part : buffer.live) {
           live.push_back({part.begin, part.end});
         }
         buffers.push_back({{"name", buffer.name},

@@ -30,9 +30,9 @@ struct MemoryReport {
     int64_t address = 0;
     int64_t bytes = 0;
     int line = 0;
-    bool whole = false;      // kept for the whole program
-    passes::Intervals live;  // steps
-    passes::Intervals
+    bool whole = false;       // kept for the whole program
+    passes::LiveRanges live;  // steps
+    passes::LiveRanges
         halves;  // the same in halves of steps: an instruction reads in its first half and writes in its second
   };
   struct Memory {

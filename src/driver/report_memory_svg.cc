@@ -175,7 +175,7 @@ class Picture {
   void draw(const MemoryReport::Buffer& buffer, const AddressAxis& axis, double bottom, const char* colour) {
     const double top = bottom - axis.at(buffer.address + buffer.bytes);
     const double height = std::max(2.0, bottom - axis.at(buffer.address) - top);
-    for (const passes::Interval& part : buffer.halves) {
+    for (const passes::LiveRange& part : buffer.halves) {
       const double left = x_half(part.begin);
       const double width = x_half(part.end + 1) - left;
       const std::string size = buffer.type + (buffer.slots == 1 ? "" : " x " + std::to_string(buffer.slots));

@@ -371,6 +371,39 @@ bool Lower::check_matmul(const ir::Op& op, bool report) {
   return false;
 }
 
+namespace {
+
+// The terms of which an expression is the smallest: `min(256, M - m) - i` is the smaller of `256 - i` and `M - m - i`.
+void terms_of_min(ExprPool& pool, ExprId id, int depth, std::vector<ExprId>& terms) {
+  constexpr int kMostDepth = 8;
+  const ExprNode node = pool[id];
+  if (depth < kMostDepth && node.op == ExprOp::Min) {
+    terms_of_min(pool, node.a, depth + 1, terms);
+    terms_of_min(pool, node.b, depth + 1, terms);
+  } else if (depth < kMostDepth && (node.op == ExprOp::Sub || node.op == ExprOp::Add) &&
+             pool[node.a].op == ExprOp::Min) {
+    const ExprNode inner = pool[node.a];
+    terms_of_min(pool, pool.make(node.op, inner.a, node.b), depth + 1, terms);
+    terms_of_min(pool, pool.make(node.op, inner.b, node.b), depth + 1, terms);
+  } else {
+    terms.push_back(id);
+  }
+}
+
+// Is `a` at most `b` because every term of `b` is one of `a`, or no less than `length`, which `a` never exceeds?
+bool at_most(ExprPool& pool, ExprId a, ExprId b, int64_t length) {
+  std::vector<ExprId> small;
+  std::vector<ExprId> large;
+  terms_of_min(pool, a, 0, small);
+  terms_of_min(pool, b, 0, large);
+  return std::all_of(large.begin(), large.end(), [&](ExprId term) {
+    return pool.constant(term).value_or(0) >= length ||
+           std::any_of(small.begin(), small.end(), [&](ExprId t) { return same_expr(pool, t, term); });
+  });
+}
+
+}  // namespace
+
 bool Lower::check_store(ir::OpId id, bool report) {
   const auto window = windows_.find(id.index());
   if (window == windows_.end()) {
@@ -385,7 +418,7 @@ bool Lower::check_store(ir::OpId id, bool report) {
     }
     const auto most = upper_bound(fn().exprs, facts_, valid);
     const auto least = lower_bound(fn().exprs, facts_, room);
-    return most && least && *most <= *least;
+    return (most && least && *most <= *least) || at_most(fn().exprs, valid, room, length);
   };
   if (fits(tile.valid_rows, target.valid_rows, tile.rows) && fits(tile.valid_cols, target.valid_cols, tile.cols)) {
     return false;

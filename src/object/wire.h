@@ -25,11 +25,12 @@ using EnumTable = std::array<std::pair<Ours, Wire>, kSize>;
   }
 
 inline constexpr std::array kExprOps = {
-    PTO_SAME(ExprOp, Int),        PTO_SAME(ExprOp, Float), PTO_SAME(ExprOp, Sym),     PTO_SAME(ExprOp, BlockIndex),
-    PTO_SAME(ExprOp, BlockCount), PTO_SAME(ExprOp, LaneIndex), PTO_SAME(ExprOp, Add),   PTO_SAME(ExprOp, Sub),     PTO_SAME(ExprOp, Mul),
-    PTO_SAME(ExprOp, FloorDiv),   PTO_SAME(ExprOp, Mod),   PTO_SAME(ExprOp, CeilDiv), PTO_SAME(ExprOp, Min),
-    PTO_SAME(ExprOp, Max),        PTO_SAME(ExprOp, Div),   PTO_SAME(ExprOp, Lt),      PTO_SAME(ExprOp, Le),
-    PTO_SAME(ExprOp, Eq),         PTO_SAME(ExprOp, Ne),    PTO_SAME(ExprOp, And),     PTO_SAME(ExprOp, Or)};
+    PTO_SAME(ExprOp, Int),        PTO_SAME(ExprOp, Float),     PTO_SAME(ExprOp, Sym), PTO_SAME(ExprOp, BlockIndex),
+    PTO_SAME(ExprOp, BlockCount), PTO_SAME(ExprOp, LaneIndex), PTO_SAME(ExprOp, Add), PTO_SAME(ExprOp, Sub),
+    PTO_SAME(ExprOp, Mul),        PTO_SAME(ExprOp, FloorDiv),  PTO_SAME(ExprOp, Mod), PTO_SAME(ExprOp, CeilDiv),
+    PTO_SAME(ExprOp, Min),        PTO_SAME(ExprOp, Max),       PTO_SAME(ExprOp, Div), PTO_SAME(ExprOp, Lt),
+    PTO_SAME(ExprOp, Le),         PTO_SAME(ExprOp, Eq),        PTO_SAME(ExprOp, Ne),  PTO_SAME(ExprOp, And),
+    PTO_SAME(ExprOp, Or)};
 inline constexpr std::array kSymKinds = {PTO_SAME(SymKind, Dim), PTO_SAME(SymKind, Loop), PTO_SAME(SymKind, Let),
                                          PTO_SAME(SymKind, Scalar)};
 inline constexpr std::array kCoreKinds = {PTO_SAME(CoreKind, Vec), PTO_SAME(CoreKind, Cube)};

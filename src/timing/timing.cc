@@ -154,8 +154,8 @@ Cost sync_cost(const Request& request) {
   return cost;
 }
 
-// Through a ring: like a store or a load where its slots are in global memory, else a copy to the consumer's memory, and
-// the pop only waits.
+// Through a ring: like a store or a load where its slots are in global memory, else a copy to the consumer's memory,
+// and the pop only waits.
 Cost ring_cost(const Request& request) {
   const Tile tile = request.tile(0);
   const bool push = request.row.format == Format::Push;
@@ -202,7 +202,7 @@ Cost instruction_cost(const Target& target, CoreKind core, isa::Opcode opcode, s
   switch (request.row.timing) {
     case TimingClass::Transfer:
       return request.row.format == Format::Push || request.row.format == Format::Pop ? ring_cost(request)
-                                                                                      : gm_cost(request);
+                                                                                     : gm_cost(request);
     case TimingClass::Move:
       return move_cost(request);
     case TimingClass::MatMul:

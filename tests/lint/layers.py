@@ -22,7 +22,7 @@ ANTLR_FILES_MOST = 2
 # more than a handful of files pays for them; Highway's own way of working needs `-inl.h` headers.
 FOREIGN = {
     "CLI": {"driver", "ptorun_cli"},
-    "nlohmann": {"support", "isa", "runtime", "ptorun_cli"},
+    "nlohmann": {"support", "isa", "driver", "runtime", "ptorun_cli"},
     "flatbuffers": {"object"},
     "hwy": {"sem"},
     "spdlog": {"driver", "ptorun_cli"},

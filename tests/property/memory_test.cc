@@ -86,8 +86,8 @@ std::string random_dag(uint64_t seed) {
               " = " + name + " * 0.5 + " + any() + ";\n        }\n";
     } else if (what == 1) {
       text += "        var " + name + " = " + any() +
-              ";\n        for j in 0..4 pipeline 1 {\n            let s = load(y[i :+ 8, :]);\n            " +
-              name + " += s - " + any() + ";\n        }\n";
+              ";\n        for j in 0..4 pipeline 1 {\n            let s = load(y[i :+ 8, :]);\n            " + name +
+              " += s - " + any() + ";\n        }\n";
     } else {
       text += "        let " + name + " = " + operation() + ";\n";
     }

@@ -10,18 +10,20 @@
 //      starts and ends with all its flags set and its runs overlap. Every path is balanced, zero trips too.
 //   3. A flag in a loop may be set again only after its wait: where that isn't implied, a flag in the other direction
 //   is added.
-// A branch in a loop is done like a loop of its own over the iterations that take it: both ends of its flags are inside,
-// so they are balanced whether it is taken or not. Between a branch and its surroundings, the other branch too, flags
-// stand before and after the whole `if`.
-// Event ids: a flag in a pipelined loop has one id an iteration in flight. When a pair of pipes runs out of ids, a
-// barrier on all pipes takes the flag's place, with a remark.
+// A branch in a loop is done like a loop of its own over the iterations that take it: both ends of its flags are
+// inside, so they are balanced whether it is taken or not. Between a branch and its surroundings, the other branch too,
+// flags stand before and after the whole `if`. Event ids: a flag in a pipelined loop has one id an iteration in flight.
+// When a pair of pipes runs out of ids, a barrier on all pipes takes the flag's place, with a remark.
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "src/passes/analysis/rewrite.h"
+#include "src/passes/block/sync_deps.h"
+#include "src/passes/block/sync_ids.h"
 #include "src/passes/block/sync_order.h"
-#include "src/passes/block/sync_proof.h"
+#include "src/passes/block/sync_units.h"
 #include "src/passes/pass.h"
 
 namespace pto::passes {
@@ -33,76 +35,71 @@ using ir::OpId;
 using ir::OpKind;
 using isa::Pipe;
 
-struct Access {
-  Pipe pipe = Pipe::S;
-  Space space = Space::None;
-  int64_t begin = 0;  // bytes; tensors: begin is the root tensor's number, end one more
-  int64_t end = 0;
-  bool write = false;
-  isa::BufferId buffer;
-  ExprId slot;
-  ir::RegionId inner;  // seen from outside: the loop body or branch that it is in
-};
-
-struct Dependence {
-  Pipe src = Pipe::S;
-  Pipe dst = Pipe::S;
-  int from = 0;
-  int to = 0;
-  int64_t distance = 0;
-};
-
-// A flag of a nested branch whose ids the next run of that region uses again.
-struct Reuse {
-  int item = 0;
-  Pipe src = Pipe::S;
-  Pipe dst = Pipe::S;
-};
+using PipePair = std::pair<Pipe, Pipe>;
 
 struct Item {
   OpId op;
   std::vector<Access> accesses;
-  std::vector<Flag>
-      presets;  // at the top: flags carried by the loops inside, set before the item and taken back after it
+  // At the top: flags carried by the loops inside, set before the item and taken back after it; how many event ids each
+  // pair of pipes has inside, and who mentions them.
+  std::vector<Flag> presets;
+  std::map<PipePair, int64_t> ids;
+  std::map<PipePair, std::vector<OpId>> flag_ops;
+  std::map<PipePair, int64_t> first_id;
 };
 
 // What a region tells the one around it.
 struct Summary {
   std::vector<Access> accesses;
-  std::vector<Flag> carried;              // to preset and drain at the top
-  std::set<std::pair<Pipe, Pipe>> flags;  // pairs of pipes with flags inside
+  std::vector<Flag> carried;  // to preset and drain at the top
 };
 
 class Inserter {
  public:
-  Inserter(PassContext& context, ir::Function& core, int event_ids)
-      : context_(context), core_(core), event_ids_(event_ids) {}
-  void run() { region(core_.body, SymId(), false); }
+  // `item_ids`: event ids that a pair of pipes may have inside one item of the top.
+  Inserter(const Target& target, ir::Function& core, int item_ids)
+      : target_(target), core_(core), item_ids_(item_ids) {}
+  // Did the ids suffice without barriers?
+  bool run() {
+    region(core_.body, SymId(), false);
+    return barriers_ == 0;
+  }
+
+  // Where a barrier stands in for a flag, and for which one.
+  struct Spill {
+    OpId barrier;
+    PipePair pipes;
+  };
+  const std::vector<Spill>& spills() const { return spills_; }
 
  private:
   Summary region(ir::RegionId id, SymId counter, bool loop);
   std::vector<Access> accesses_of(const Op& op) const;
   uint32_t root_tensor(isa::TensorId tensor) const;
-  Item make_item(OpId id, SymId counter, bool loop, std::vector<Reuse>& reuses, int index, Summary& summary);
+  Item make_item(OpId id, SymId counter, bool loop, Summary& summary);
   bool contiguous(ExprId condition, SymId counter) const;
-  bool conflict(const Access& a, const Access& b) const;
-  int64_t carried_distance(const Access& a, const Access& b, SymId counter) const;
   bool rotates_with(const Access& access, SymId counter) const;
   int64_t depth_of(const std::vector<Item>& items, SymId counter) const;
   std::vector<Dependence> dependences(const std::vector<Item>& items, SymId counter, bool loop) const;
   void order_dependences(std::vector<Dependence> deps, RegionOrder& order, int64_t depth);
-  void balance(RegionOrder& order, const std::vector<Reuse>& reuses, bool loop, int64_t depth);
-  void allocate_ids(RegionOrder& order, const std::vector<Item>& items);
-  bool share_id(RegionOrder& order, Flag& flag, bool loop);
+  void merge_neighbours(const std::vector<Item>& items, RegionOrder& order) const;
+  bool only_on(const std::vector<Item>& items, int first, int last, Pipe pipe) const;
+  void balance(RegionOrder& order, int64_t depth);
+  void allocate_ids(RegionOrder& order);
+  void colour_ids(RegionOrder& order, std::vector<Item>& items, bool loop);
+  Flag barrier_before(int item, Pipe src, Pipe dst);
   void emit(ir::RegionId id, const std::vector<Item>& items, RegionOrder& order, SymId counter);
   OpId flag_op(isa::Opcode opcode, const Flag& flag, ExprId event, const std::vector<Span>& spans);
   ExprId event(const Flag& flag, SymId counter);
   OpId barrier_op(const std::vector<Span>& spans);
 
-  PassContext& context_;
+  const Target& target_;
   ir::Function& core_;
-  int event_ids_;  // that a pair of pipes may use
-  std::map<std::pair<Pipe, Pipe>, int64_t> next_id_;
+  int item_ids_;
+  std::map<PipePair, int64_t> next_id_;             // inside the current item of the top
+  std::map<PipePair, std::vector<OpId>> flag_ops_;  // there
+  std::vector<Spill> spills_;
+  int64_t barriers_ = 0;
   int nesting_ = 0;
 };
 
@@ -116,7 +113,7 @@ uint32_t Inserter::root_tensor(isa::TensorId tensor) const {
 
 std::vector<Access> Inserter::accesses_of(const Op& op) const {
   std::vector<Access> accesses;
-  const Pipe pipe = isa::pipe_of(op.inst, core_.buffers, context_.target);
+  const Pipe pipe = isa::pipe_of(op.inst, core_.buffers, target_);
   for (const isa::Operand& operand : op.inst.operands) {
     Access access;
     access.pipe = pipe;
@@ -146,10 +143,6 @@ std::vector<Access> Inserter::accesses_of(const Op& op) const {
   return accesses;
 }
 
-bool Inserter::conflict(const Access& a, const Access& b) const {
-  return a.pipe != b.pipe && (a.write || b.write) && a.space == b.space && a.begin < b.end && b.begin < a.end;
-}
-
 bool Inserter::rotates_with(const Access& access, SymId counter) const {
   if (!access.slot.valid() || !counter.valid()) {
     return false;
@@ -164,12 +157,6 @@ bool Inserter::rotates_with(const Access& access, SymId counter) const {
   return symbol.op == ExprOp::Sym && symbol.sym == counter;
 }
 
-// How many iterations later the same bytes come up again.
-int64_t Inserter::carried_distance(const Access& a, const Access& b, SymId counter) const {
-  const bool same = a.buffer.valid() && a.buffer == b.buffer && a.slot == b.slot;
-  return same && rotates_with(a, counter) ? core_.buffers[a.buffer.index()].slots : 1;
-}
-
 int64_t Inserter::depth_of(const std::vector<Item>& items, SymId counter) const {
   int64_t depth = 1;
   for (const Item& item : items) {
@@ -182,8 +169,8 @@ int64_t Inserter::depth_of(const std::vector<Item>& items, SymId counter) const 
   return depth;
 }
 
-// Do the iterations that fulfil the condition follow each other: `c < n`, `3 <= c`? Only then is the next run of a branch
-// the one with the next slot.
+// Do the iterations that fulfil the condition follow each other: `c < n`, `3 <= c`? Only then is the next run of a
+// branch the one with the next slot.
 bool Inserter::contiguous(ExprId condition, SymId counter) const {
   const ExprNode& node = core_.exprs[condition];
   if (node.op != ExprOp::Lt && node.op != ExprOp::Le) {
@@ -198,8 +185,7 @@ bool Inserter::contiguous(ExprId condition, SymId counter) const {
   return (is_counter(node.a) && !depends(node.b)) || (is_counter(node.b) && !depends(node.a));
 }
 
-Item Inserter::make_item(OpId id, SymId counter, bool in_loop, std::vector<Reuse>& reuses, int index,
-                         Summary& summary) {
+Item Inserter::make_item(OpId id, SymId counter, bool in_loop, Summary& summary) {
   const Op op = core_.ops[id];
   Item item;
   item.op = id;
@@ -211,62 +197,34 @@ Item Inserter::make_item(OpId id, SymId counter, bool in_loop, std::vector<Reuse
   if (op.kind == OpKind::If && in_loop && counter.valid() && contiguous(op.exprs[0], counter)) {
     inner_counter = counter;
   }
+  const bool top = nesting_ == 1;
   for (ir::RegionId inner : op.regions) {
     const Summary nested = region(inner, inner_counter, loop || in_loop);
+    std::set<Access> seen;
     for (Access access : nested.accesses) {
       access.inner = inner;
-      item.accesses.push_back(access);
-    }
-    for (const auto& [src, dst] : nested.flags) {
-      if (!loop && !in_loop) {
-        reuses.push_back({index, src, dst});
+      if (seen.insert(access).second) {
+        item.accesses.push_back(access);
       }
-      summary.flags.insert({src, dst});
     }
-    auto& carried = nesting_ == 1 ? item.presets : summary.carried;
+    auto& carried = top ? item.presets : summary.carried;
     carried.insert(carried.end(), nested.carried.begin(), nested.carried.end());
+  }
+  if (top) {
+    item.ids = std::exchange(next_id_, {});
+    item.flag_ops = std::exchange(flag_ops_, {});
   }
   return item;
 }
 
 std::vector<Dependence> Inserter::dependences(const std::vector<Item>& items, SymId counter, bool loop) const {
-  std::vector<Dependence> deps;
-  const int count = static_cast<int>(items.size());
-  std::set<std::tuple<int, int, int, int, int64_t>> seen;
-  auto add = [&](const Access& a, int from, const Access& b, int to, int64_t distance) {
-    const auto key = std::make_tuple(static_cast<int>(a.pipe), from, static_cast<int>(b.pipe), to, distance);
-    if (seen.insert(key).second) {
-      deps.push_back({a.pipe, b.pipe, from, to, distance});
-    }
-  };
-  for (int to = 0; to < count; ++to) {
-    for (const Access& b : items[static_cast<size_t>(to)].accesses) {
-      // Backwards: the nearest conflict of each pipe is enough, pipes work in order.
-      uint32_t found = 0;
-      for (int from = to - 1; from >= 0; --from) {
-        for (const Access& a : items[static_cast<size_t>(from)].accesses) {
-          if ((found >> static_cast<int>(a.pipe) & 1) == 0 && conflict(a, b)) {
-            add(a, from, b, to, 0);
-          }
-        }
-        for (const Access& a : items[static_cast<size_t>(from)].accesses) {
-          found |= conflict(a, b) ? 1u << static_cast<int>(a.pipe) : 0;
-        }
-      }
-      std::set<std::pair<Pipe, int64_t>> carried;
-      for (int from = count - 1; loop && from >= 0; --from) {
-        for (const Access& a : items[static_cast<size_t>(from)].accesses) {
-          // A nested loop's or branch's own flags, never taken back between its runs, order one run against the next.
-          const bool own = from == to && a.inner.valid() && a.inner == b.inner;
-          const int64_t distance = !own && conflict(a, b) ? carried_distance(a, b, counter) : 0;
-          if (distance > 0 && carried.insert({a.pipe, distance}).second) {
-            add(a, from, b, to, distance);
-          }
-        }
-      }
-    }
+  std::vector<const std::vector<Access>*> accesses;
+  for (const Item& item : items) {
+    accesses.push_back(&item.accesses);
   }
-  return deps;
+  return find_dependences(accesses, loop, [&](const Access& access) {
+    return rotates_with(access, counter) ? core_.buffers[access.buffer.index()].slots : 0;
+  });
 }
 
 void Inserter::order_dependences(std::vector<Dependence> deps, RegionOrder& order, int64_t depth) {
@@ -290,79 +248,150 @@ void Inserter::order_dependences(std::vector<Dependence> deps, RegionOrder& orde
   }
 }
 
-// A flag must not be set again before its wait. In a loop that is about the next iteration that uses the id; for a flag
-// of a nested region, about the next run of that region.
-void Inserter::balance(RegionOrder& order, const std::vector<Reuse>& reuses, bool loop, int64_t depth) {
-  if (!loop) {
-    return;
+// Are items first .. last single instructions of one pipe?
+bool Inserter::only_on(const std::vector<Item>& items, int first, int last, Pipe pipe) const {
+  return std::all_of(items.begin() + first, items.begin() + last + 1, [&](const Item& item) {
+    return core_.ops[item.op].kind == OpKind::Inst && !item.accesses.empty() && item.accesses[0].pipe == pipe;
+  });
+}
+
+// One flag for two where nothing but their own pipe's work stands between the sets, and between the waits: two loads
+// for one stage, say. Only where several iterations are in flight, so that a pipe that waits a little longer has work
+// to do.
+void Inserter::merge_neighbours(const std::vector<Item>& items, RegionOrder& order) const {
+  constexpr size_t kMaxFlags = 256;
+  std::vector<Flag> flags = order.flags();
+  for (size_t i = 0; i < flags.size() && flags.size() <= kMaxFlags; ++i) {
+    for (size_t j = i + 1; j < flags.size();) {
+      Flag& a = flags[i];
+      const Flag& b = flags[j];
+      const auto [first_set, last_set] = std::minmax(a.set_after, b.set_after);
+      const auto [first_wait, last_wait] = std::minmax(a.wait_before, b.wait_before);
+      const bool alike = a.src == b.src && a.dst == b.dst && a.distance == b.distance && a.ids == b.ids && a.ids > 1;
+      if (!alike || (a.distance == 0 && last_set >= first_wait) || !only_on(items, first_set, last_set, a.src) ||
+          !only_on(items, first_wait, last_wait, a.dst)) {
+        ++j;
+        continue;
+      }
+      a.set_after = last_set;
+      a.wait_before = first_wait;
+      a.set = set_point(last_set);
+      a.wait = wait_point(first_wait);
+      flags.erase(flags.begin() + static_cast<std::ptrdiff_t>(j));
+      j = i + 1;
+    }
   }
-  auto add_back = [&](Pipe src, Pipe dst, int set_after, int wait_before, int64_t distance) {
-    Flag back;
-    back.src = src;
-    back.dst = dst;
-    back.set_after = set_after;
-    back.wait_before = wait_before;
-    back.set = set_point(set_after);
-    back.wait = wait_point(wait_before);
-    back.distance = distance;
-    back.ids = distance;
-    order.add(back);
-  };
+  order.replace(std::move(flags));
+}
+
+// A flag in a loop must not be set again before its wait: that is about the next iteration that uses the id.
+void Inserter::balance(RegionOrder& order, int64_t depth) {
   for (size_t i = 0; i < order.flags().size(); ++i) {
     const Flag flag = order.flags()[i];
-    if (flag.placed && flag.distance == 0 && !order.ordered(flag.dst, flag.wait, flag.src, flag.set, flag.ids)) {
-      add_back(flag.dst, flag.src, flag.wait_before, flag.set_after, depth);
+    if (flag.distance != 0 || order.ordered(flag.dst, flag.wait, flag.src, flag.set, flag.ids)) {
+      continue;
     }
-  }
-  for (const Reuse& reuse : reuses) {
-    const Point at = item_point(reuse.item);
-    if (!order.ordered(reuse.dst, at, reuse.src, at, 1)) {
-      add_back(reuse.dst, reuse.src, reuse.item, reuse.item, 1);
-    }
+    Flag back;
+    back.src = flag.dst;
+    back.dst = flag.src;
+    back.set_after = flag.wait_before;
+    back.wait_before = flag.set_after;
+    back.set = set_point(back.set_after);
+    back.wait = wait_point(back.wait_before);
+    back.distance = depth;
+    back.ids = depth;
+    order.add(back);
   }
 }
 
-// May the flag use the id of an earlier flag of this region? Only if that one's wait is over before this one is set.
-bool Inserter::share_id(RegionOrder& order, Flag& flag, bool loop) {
-  if (loop || nesting_ > 1 || flag.distance != 0) {
-    return false;
-  }
-  for (const Flag& other : order.flags()) {
-    if (other.placed && !other.barrier && other.first_id >= 0 && other.src == flag.src && other.dst == flag.dst &&
-        other.ids == flag.ids && other.wait < flag.set) {
-      const bool free = std::none_of(order.flags().begin(), order.flags().end(), [&](const Flag& third) {
-        return third.placed && third.first_id == other.first_id && third.src == flag.src && third.dst == flag.dst &&
-               !order.ordered(third.dst, third.wait, flag.src, flag.set, 0);
-      });
-      if (free) {
-        flag.first_id = other.first_id;
-        return true;
-      }
-    }
-  }
-  return false;
+Flag Inserter::barrier_before(int item, Pipe src, Pipe dst) {
+  ++barriers_;
+  Flag barrier;
+  barrier.src = src;
+  barrier.dst = dst;
+  barrier.barrier = true;
+  barrier.wait_before = item;
+  barrier.wait = wait_point(item);
+  return barrier;
 }
 
-void Inserter::allocate_ids(RegionOrder& order, const std::vector<Item>& items) {
-  for (size_t i = 0; i < order.flags().size(); ++i) {
-    Flag flag = order.flags()[i];
-    if (!flag.placed || flag.barrier) {
+// Flags from one iteration to another, and those with an id for each iteration in flight, have ids of their own. When
+// they run out, a flag joins one that there is, if it leads as far: set later, waited for earlier; else a barrier
+// stands in.
+void Inserter::allocate_ids(RegionOrder& order) {
+  std::vector<Flag> flags;
+  for (Flag flag : order.flags()) {
+    if (flag.distance == 0 && flag.ids == 1) {
+      flags.push_back(flag);  // coloured later
       continue;
     }
     int64_t& next = next_id_[{flag.src, flag.dst}];
-    if (next + flag.ids <= event_ids_) {
+    if (next + flag.ids <= item_ids_) {
       flag.first_id = next;
       next += flag.ids;
-    } else if (!share_id(order, flag, false)) {
-      flag.barrier = true;
-      flag.wait_before = flag.distance > 0 ? 0 : flag.wait_before;
-      flag.wait = wait_point(flag.wait_before);
-      const Op& op = core_.ops[items[static_cast<size_t>(flag.wait_before)].op];
-      context_.sink.report(
-          DiagId::EventIdsExhausted, op.span(),
-          {std::string(isa::spelling(flag.src)), std::string(isa::spelling(flag.dst)), std::to_string(event_ids_)});
+      flags.push_back(flag);
+      continue;
     }
-    order.flags()[i] = flag;
+    const auto host = std::find_if(flags.begin(), flags.end(), [&](const Flag& other) {
+      return !other.barrier && other.src == flag.src && other.dst == flag.dst && other.distance == flag.distance &&
+             flag.distance > 0 && other.ids == flag.ids;
+    });
+    if (host == flags.end()) {
+      flags.push_back(barrier_before(flag.distance > 0 ? 0 : flag.wait_before, flag.src, flag.dst));
+      continue;
+    }
+    host->set_after = std::max(host->set_after, flag.set_after);
+    host->wait_before = std::min(host->wait_before, flag.wait_before);
+    host->set = set_point(host->set_after);
+    host->wait = wait_point(host->wait_before);
+  }
+  order.replace(std::move(flags));
+}
+
+// The other flags share ids where their lives don't meet; at the top the items with flags inside, too.
+void Inserter::colour_ids(RegionOrder& order, std::vector<Item>& items, bool loop) {
+  std::vector<Flag> flags;
+  for (const Flag& flag : order.flags()) {
+    if (!flag.barrier && flag.first_id < 0) {
+      flags.push_back(flag);
+    }
+  }
+  std::stable_sort(flags.begin(), flags.end(), [](const Flag& a, const Flag& b) { return a.set < b.set; });
+  IdColouring colouring(order, next_id_, std::max<int64_t>(item_ids_, target_.event_ids), loop);
+  int done = 0;  // items whose ids are placed
+  auto place_items = [&](int end) {
+    for (; done < end; ++done) {
+      Item& item = items[static_cast<size_t>(done)];
+      for (const auto& [pair, ids] : item.ids) {
+        const IdUse use{pair.first, pair.second, item_point(done), drain_point(done), done, done, ids};
+        int64_t first = colouring.place(use);
+        if (first < 0) {
+          order.add(barrier_before(done, pair.first, pair.second));
+          first = std::max<int64_t>(0, colouring.place(use));
+        }
+        item.first_id[pair] = first;
+      }
+    }
+  };
+  std::vector<Flag> placed;
+  for (Flag flag : flags) {
+    place_items(flag.set_after + 1);
+    flag.first_id = colouring.place({flag.src, flag.dst, flag.set, flag.wait, flag.set_after, flag.wait_before, 1});
+    if (flag.first_id >= 0) {
+      placed.push_back(flag);
+    } else {
+      order.add(barrier_before(flag.wait_before, flag.src, flag.dst));
+    }
+  }
+  place_items(static_cast<int>(items.size()));
+  for (const Flag& flag : order.flags()) {  // barriers, and flags that colouring added, with their ids
+    if (flag.barrier || flag.first_id >= 0) {
+      placed.push_back(flag);
+    }
+  }
+  order.replace(std::move(placed));
+  if (nesting_ > 1) {
+    next_id_ = colouring.ends();
   }
 }
 
@@ -371,24 +400,23 @@ Summary Inserter::region(ir::RegionId id, SymId counter, bool loop) {
   const std::vector<OpId> ops = core_.regions[id].ops;
   RegionOrder order(static_cast<int64_t>(ops.size()));
   std::vector<Item> items;
-  std::vector<Reuse> reuses;
   Summary summary;
-  for (size_t i = 0; i < ops.size(); ++i) {
-    items.push_back(make_item(ops[i], counter, loop, reuses, static_cast<int>(i), summary));
-    for (const Access& access : items.back().accesses) {
-      summary.accesses.push_back(access);
-    }
+  for (OpId op : ops) {
+    items.push_back(make_item(op, counter, loop, summary));
+    const auto& accesses = items.back().accesses;
+    summary.accesses.insert(summary.accesses.end(), accesses.begin(), accesses.end());
   }
   const int64_t depth = loop ? depth_of(items, counter) : 1;
   order_dependences(dependences(items, counter, loop), order, depth);
-  balance(order, reuses, loop, depth);
-  allocate_ids(order, items);
+  if (loop) {
+    merge_neighbours(items, order);
+    balance(order, depth);
+  }
+  allocate_ids(order);
+  colour_ids(order, items, loop);
   for (const Flag& flag : order.flags()) {
-    if (flag.placed && !flag.barrier) {
-      summary.flags.insert({flag.src, flag.dst});
-      if (flag.distance > 0) {
-        summary.carried.push_back(flag);
-      }
+    if (!flag.barrier && flag.distance > 0) {
+      summary.carried.push_back(flag);
     }
   }
   emit(id, items, order, counter);
@@ -419,7 +447,11 @@ OpId Inserter::flag_op(isa::Opcode opcode, const Flag& flag, ExprId event, const
   op.inst.operands[2].kind = isa::OperandKind::Event;
   op.inst.operands[2].a = event;
   op.spans = spans;
-  return make_op(core_, std::move(op));
+  const OpId id = make_op(core_, std::move(op));
+  if (nesting_ > 1) {
+    flag_ops_[{flag.src, flag.dst}].push_back(id);
+  }
+  return id;
 }
 
 OpId Inserter::barrier_op(const std::vector<Span>& spans) {
@@ -434,58 +466,95 @@ OpId Inserter::barrier_op(const std::vector<Span>& spans) {
 }
 
 void Inserter::emit(ir::RegionId id, const std::vector<Item>& items, RegionOrder& order, SymId counter) {
+  std::vector<std::vector<const Flag*>> waits(items.size());
+  std::vector<std::vector<const Flag*>> sets(items.size());
+  for (const Flag& flag : order.flags()) {
+    waits[static_cast<size_t>(flag.wait_before)].push_back(&flag);
+    if (!flag.barrier) {
+      sets[static_cast<size_t>(flag.set_after)].push_back(&flag);
+    }
+  }
   std::vector<OpId> out;
-  for (int i = 0; i < static_cast<int>(items.size()); ++i) {
-    const Item& item = items[static_cast<size_t>(i)];
+  for (size_t i = 0; i < items.size(); ++i) {
+    const Item& item = items[i];
     const std::vector<Span> spans = core_.ops[item.op].spans;
+    // The ids inside the item begin where colouring put them.
+    for (const auto& [pair, flag_ops] : item.flag_ops) {
+      for (OpId op : flag_ops) {
+        ExprId& event = core_.ops[op].inst.operands[2].a;
+        event = core_.exprs.add(event, core_.exprs.integer(item.first_id.at(pair)));
+      }
+    }
     auto each_id = [&](isa::Opcode opcode) {
       for (const Flag& flag : item.presets) {
+        const int64_t first = flag.first_id + item.first_id.at({flag.src, flag.dst});
         for (int64_t n = 0; n < flag.ids; ++n) {
-          out.push_back(flag_op(opcode, flag, core_.exprs.integer(flag.first_id + n), spans));
+          out.push_back(flag_op(opcode, flag, core_.exprs.integer(first + n), spans));
         }
       }
     };
-    each_id(isa::Opcode::SetFlag);
-    bool barrier = false;
-    for (const Flag& flag : order.flags()) {
-      if (flag.placed && flag.wait_before == i) {
-        barrier = barrier || flag.barrier;
-        if (!flag.barrier) {
-          out.push_back(flag_op(isa::Opcode::WaitFlag, flag, event(flag, counter), spans));
-        }
+    const Flag* barrier = nullptr;
+    for (const Flag* flag : waits[i]) {
+      if (flag->barrier) {
+        barrier = flag;
+      } else {
+        out.push_back(flag_op(isa::Opcode::WaitFlag, *flag, event(*flag, counter), spans));
       }
     }
-    if (barrier) {
+    if (barrier != nullptr) {
       out.push_back(barrier_op(spans));
+      spills_.push_back({out.back(), {barrier->src, barrier->dst}});
     }
+    each_id(isa::Opcode::SetFlag);
     out.push_back(item.op);
     each_id(isa::Opcode::WaitFlag);
-    for (const Flag& flag : order.flags()) {
-      if (flag.placed && !flag.barrier && flag.set_after == i) {
-        out.push_back(flag_op(isa::Opcode::SetFlag, flag, event(flag, counter), spans));
-      }
+    for (const Flag* flag : sets[i]) {
+      out.push_back(flag_op(isa::Opcode::SetFlag, *flag, event(*flag, counter), spans));
     }
   }
   core_.regions[id].ops = std::move(out);
 }
 
-// First with as many event ids as it takes, since surplus flags go afterwards. If what is left is still too many, again
-// with the target's number, where barriers stand in.
+// Says which flags did not get ids, of those barriers that are still there.
+void report_spills(PassContext& context, const ir::Function& core, const std::vector<Inserter::Spill>& spills) {
+  std::vector<bool> stands(core.ops.size());
+  for_each_op(core, [&](OpId id) { stands[id.index()] = true; });
+  for (const auto& [barrier, pipes] : spills) {
+    if (stands[barrier.index()]) {
+      context.sink.report(DiagId::EventIdsExhausted, core.ops[barrier].span(),
+                          {std::string(isa::spelling(pipes.first)), std::string(isa::spelling(pipes.second)),
+                           std::to_string(context.target.event_ids)});
+    }
+  }
+}
+
+constexpr int64_t kElideSteps = 4'000'000;
+
+// If a loop needs more event ids than the target has: first with as many as it takes, since surplus flags go
+// afterwards. If what is left is still too many, with the target's number, where barriers stand in.
 void insert_flags(PassContext& context, ir::Function& core) {
   constexpr int kPlenty = 64;
-  ir::Function trial = core;
-  Inserter(context, trial, kPlenty).run();
-  if (context.options.elide_sync) {
-    elide_flags(trial, context.target);
+  const Target& target = context.target;
+  auto elide = [&](ir::Function& function) {
+    if (context.options.elide_sync) {
+      elide_flags(function, target, kElideSteps);
+    }
+  };
+  for (const int ids : {target.event_ids, kPlenty}) {
+    ir::Function trial = core;
+    if (!Inserter(target, trial, ids).run()) {
+      continue;
+    }
+    elide(trial);
+    if (compact_event_ids(trial, target.event_ids)) {
+      core = std::move(trial);
+      return;
+    }
   }
-  if (compact_event_ids(trial, context.target.event_ids)) {
-    core = std::move(trial);
-    return;
-  }
-  Inserter(context, core, context.target.event_ids).run();
-  if (context.options.elide_sync) {
-    elide_flags(core, context.target);
-  }
+  Inserter inserter(target, core, target.event_ids);
+  inserter.run();
+  elide(core);
+  report_spills(context, core, inserter.spills());
 }
 
 }  // namespace

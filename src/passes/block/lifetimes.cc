@@ -7,7 +7,7 @@
 
 namespace pto::passes {
 
-bool meet(const Intervals& a, const Intervals& b) {
+bool meet(const LiveRanges& a, const LiveRanges& b) {
   size_t i = 0;
   size_t j = 0;
   while (i < a.size() && j < b.size()) {
@@ -25,9 +25,9 @@ bool meet(const Intervals& a, const Intervals& b) {
 namespace {
 
 // Sorted by begin, any overlaps: to the normal form.
-Intervals joined(Intervals sorted) {
-  Intervals out;
-  for (const Interval& next : sorted) {
+LiveRanges joined(LiveRanges sorted) {
+  LiveRanges out;
+  for (const LiveRange& next : sorted) {
     if (!out.empty() && next.begin <= out.back().end + 1) {
       out.back().end = std::max(out.back().end, next.end);
     } else {
@@ -37,24 +37,25 @@ Intervals joined(Intervals sorted) {
   return out;
 }
 
-void sort_by_begin(Intervals& intervals) {
-  std::sort(intervals.begin(), intervals.end(), [](const Interval& a, const Interval& b) { return a.begin < b.begin; });
+void sort_by_begin(LiveRanges& intervals) {
+  std::sort(intervals.begin(), intervals.end(),
+            [](const LiveRange& a, const LiveRange& b) { return a.begin < b.begin; });
 }
 
 }  // namespace
 
-Intervals unite(const Intervals& a, const Intervals& b) {
-  Intervals both;
+LiveRanges unite(const LiveRanges& a, const LiveRanges& b) {
+  LiveRanges both;
   both.reserve(a.size() + b.size());
   std::merge(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(both),
-             [](const Interval& x, const Interval& y) { return x.begin < y.begin; });
+             [](const LiveRange& x, const LiveRange& y) { return x.begin < y.begin; });
   return joined(std::move(both));
 }
 
-Intervals to_positions(const Intervals& halves) {
-  Intervals positions;
-  for (const Interval& part : halves) {
-    const Interval next{part.begin / 2, part.end / 2};
+LiveRanges to_positions(const LiveRanges& halves) {
+  LiveRanges positions;
+  for (const LiveRange& part : halves) {
+    const LiveRange next{part.begin / 2, part.end / 2};
     if (!positions.empty() && next.begin <= positions.back().end + 1) {
       positions.back().end = next.end;
     } else {
@@ -162,7 +163,7 @@ class Walker {
       for (SymId symbol : symbols) {
         const auto loop = loop_of_symbol_.find(symbol);
         if (loop != loop_of_symbol_.end()) {
-          shape.nodes[static_cast<size_t>(loop->second)].asked_for_first = true;
+          node.asks.push_back(loop->second);
         }
       }
     }
@@ -292,7 +293,7 @@ CoreLives buffer_lives(const ir::Function& core, const Target& target, const std
   CoreLives lives;
   lives.buffers.resize(core.buffers.size());
   const int64_t count = static_cast<int64_t>(walker.instructions.size());
-  const Interval everything{0, std::max<int64_t>(1, 2 * count - 1)};
+  const LiveRange everything{0, std::max<int64_t>(1, 2 * count - 1)};
   for (size_t i = 0; i < core.buffers.size(); ++i) {
     Life& life = lives.buffers[i];
     const std::vector<Access>& accesses = walker.accesses[i];

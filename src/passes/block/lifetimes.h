@@ -18,21 +18,21 @@
 namespace pto::passes {
 
 // Both ends belong to it.
-struct Interval {
+struct LiveRange {
   int64_t begin = 0;
   int64_t end = 0;
-  friend bool operator==(const Interval&, const Interval&) = default;
+  friend bool operator==(const LiveRange&, const LiveRange&) = default;
 };
 
 // Ascending, disjoint, not adjacent.
-using Intervals = std::vector<Interval>;
-bool meet(const Intervals& a, const Intervals& b);
-Intervals unite(const Intervals& a, const Intervals& b);
+using LiveRanges = std::vector<LiveRange>;
+bool meet(const LiveRanges& a, const LiveRanges& b);
+LiveRanges unite(const LiveRanges& a, const LiveRanges& b);
 // Half points as positions.
-Intervals to_positions(const Intervals& halves);
+LiveRanges to_positions(const LiveRanges& halves);
 
 struct Life {
-  Intervals halves;      // empty: never touched
+  LiveRanges halves;     // empty: never touched
   bool whole = false;    // reserved from the first to the last position, as memory of a ring is
   uint32_t pipes = 0;    // bit set over isa::Pipe of the instructions that touch it
   uint32_t starts = 0;   // pipes of the first instructions of its parts

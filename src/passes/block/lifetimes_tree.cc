@@ -36,7 +36,7 @@ struct Transfer {
   Transfer then(const Transfer& next) const { return {gen | (next.gen & pass), pass & next.pass}; }
 };
 
-constexpr size_t kMostAssumed = 3;          // loops that are taken to be in their first iteration, at a time
+constexpr size_t kMostAssumed = 2;          // loops that are taken to be in their first iteration, at a time
 constexpr uint32_t kLongestCondition = 64;  // nodes
 
 // The regions that touch the buffer, and in each of them what does, in order.
@@ -48,7 +48,7 @@ class Tree {
     build();
   }
 
-  Intervals run() {
+  LiveRanges run() {
     mark(0, 0, false);
     return std::move(out_);
   }
@@ -62,7 +62,8 @@ class Tree {
   struct Part {
     int region = 0;
     std::vector<Item> items;
-    std::optional<Transfer> transfer;  // without assumptions
+    std::vector<int> asks;                           // loops that branches in it ask for
+    std::map<std::vector<int>, Transfer> transfers;  // by what is assumed of those
   };
 
   const CodeShape::Region& region_of(const Part& part) const {
@@ -94,6 +95,27 @@ class Tree {
       item.access = static_cast<int>(i);
       parts_[static_cast<size_t>(open.back())].items.push_back(item);
     }
+    // Inner parts were made after the outer ones.
+    for (size_t i = parts_.size(); i-- > 0;) {
+      collect_asks(parts_[i]);
+    }
+  }
+
+  void collect_asks(Part& part) {
+    for (const Item& item : part.items) {
+      if (item.node >= 0) {
+        const std::vector<int>& own = node_of(item).asks;
+        part.asks.insert(part.asks.end(), own.begin(), own.end());
+        for (int child : item.children) {
+          if (child >= 0) {
+            const std::vector<int>& inner = parts_[static_cast<size_t>(child)].asks;
+            part.asks.insert(part.asks.end(), inner.begin(), inner.end());
+          }
+        }
+      }
+    }
+    std::sort(part.asks.begin(), part.asks.end());
+    part.asks.erase(std::unique(part.asks.begin(), part.asks.end()), part.asks.end());
   }
 
   bool inside(int region, int outer) const {
@@ -176,18 +198,20 @@ class Tree {
 
   Transfer transfer(int index, const std::vector<int>& assumed) {
     Part& part = parts_[static_cast<size_t>(index)];
-    if (assumed.empty() && part.transfer) {
-      return *part.transfer;
+    std::vector<int> known;  // of what is assumed, what makes a difference here
+    std::copy_if(assumed.begin(), assumed.end(), std::back_inserter(known), [&](int loop) { return asks(part, loop); });
+    if (const auto found = part.transfers.find(known); found != part.transfers.end()) {
+      return found->second;
     }
     Transfer all;
     for (size_t i = part.items.size(); i-- > 0;) {
-      all = transfer(parts_[static_cast<size_t>(index)].items[i], assumed).then(all);
+      all = transfer(part.items[i], known).then(all);
     }
-    if (assumed.empty()) {
-      parts_[static_cast<size_t>(index)].transfer = all;
-    }
+    part.transfers.emplace(std::move(known), all);
     return all;
   }
+
+  static bool asks(const Part& part, int loop) { return std::binary_search(part.asks.begin(), part.asks.end(), loop); }
 
   Transfer child_transfer(const Item& item, size_t body, const std::vector<int>& assumed) {
     return body < item.children.size() && item.children[body] >= 0 ? transfer(item.children[body], assumed)
@@ -225,7 +249,7 @@ class Tree {
   Transfer loop_transfer(const Item& item, const std::vector<int>& assumed) {
     const CodeShape::Node& node = node_of(item);
     Transfer first = child_transfer(item, 0, assumed);
-    if (node.asked_for_first && assumed.size() < kMostAssumed) {
+    if (asks(parts_[static_cast<size_t>(item.children[0])], item.node) && assumed.size() < kMostAssumed) {
       std::vector<int> more = assumed;
       more.push_back(item.node);
       first = child_transfer(item, 0, more);
@@ -304,13 +328,13 @@ class Tree {
   const std::vector<Access>& accesses_;
   const std::vector<std::pair<int, uint32_t>>& dependent_;
   std::vector<Part> parts_;
-  Intervals out_;
+  LiveRanges out_;
 };
 
 }  // namespace
 
-Intervals live_halves(const ir::Function& core, const CodeShape& shape, const std::vector<Access>& accesses,
-                      const std::vector<std::pair<int, uint32_t>>& dependent) {
+LiveRanges live_halves(const ir::Function& core, const CodeShape& shape, const std::vector<Access>& accesses,
+                       const std::vector<std::pair<int, uint32_t>>& dependent) {
   return Tree(core, shape, accesses, dependent).run();
 }
 

@@ -46,8 +46,8 @@ struct CodeShape {
     SymId symbol;  // loops
     ExprId first;
     bool surely_runs = false;
-    bool asked_for_first = false;  // a branch's condition mentions its variable
-    ExprId condition;              // branches
+    ExprId condition;       // branches
+    std::vector<int> asks;  // loops whose variables the condition mentions
   };
   std::vector<Region> regions;
   std::vector<Node> nodes;
@@ -62,7 +62,7 @@ struct CodeShape {
 
 // Unsorted parts of the life, in half points. `dependent`: for a region that defines a symbol, the names that mention
 // it.
-Intervals live_halves(const ir::Function& core, const CodeShape& shape, const std::vector<Access>& accesses,
-                      const std::vector<std::pair<int, uint32_t>>& dependent);
+LiveRanges live_halves(const ir::Function& core, const CodeShape& shape, const std::vector<Access>& accesses,
+                       const std::vector<std::pair<int, uint32_t>>& dependent);
 
 }  // namespace pto::passes

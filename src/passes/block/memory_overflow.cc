@@ -15,8 +15,10 @@ using isa::Buffer;
 
 constexpr size_t kMostNotes = 10;
 constexpr size_t kMostNames = 4;
-constexpr size_t kMostTried = 24;           // buffers
-constexpr size_t kMostBuffersToTry = 4096;  // in a core: trying plans it again and again
+constexpr size_t kMostTried = 8;  // buffers
+constexpr int kMostPlans = 64;    // for all of them together
+constexpr size_t kMostOpsToTry = 8192;
+constexpr size_t kMostBuffersToTry = 1024;  // in a core: each try looks at all of them
 
 std::string size_text(const Buffer& buffer) {
   return std::string(spelling(buffer.tile.dtype)) + "[" + std::to_string(buffer.tile.rows) + ", " +
@@ -29,7 +31,7 @@ int64_t fullest_point(const ir::Function& core, const CoreLives& lives, Space sp
   std::map<int64_t, int64_t> change;
   for (size_t i = 0; i < core.buffers.size(); ++i) {
     if (core.buffers[i].tile.space == space) {
-      for (const Interval& part : lives.buffers[i].halves) {
+      for (const LiveRange& part : lives.buffers[i].halves) {
         change[part.begin] += std::min(core.buffers[i].total_bytes(), kMostBytes >> 20);
         change[part.end + 1] -= std::min(core.buffers[i].total_bytes(), kMostBytes >> 20);
       }
@@ -66,7 +68,7 @@ std::string lifetime_text(const ir::Function& core, const CoreLives& lives, cons
   // The lines of its parts, not of its first and last instruction: a value that goes round a loop lives in all of it.
   int first = 0;
   int last = 0;
-  for (const Interval& part : life.halves) {
+  for (const LiveRange& part : life.halves) {
     const auto end = std::min(part.end / 2, static_cast<int64_t>(lives.instructions.size()) - 1);
     for (int64_t at = part.begin / 2; at <= end; ++at) {
       const Span span = core.ops[lives.instructions[static_cast<size_t>(at)]].span();
@@ -86,11 +88,26 @@ std::string lifetime_text(const ir::Function& core, const CoreLives& lives, cons
 
 // ---- trying ----
 
-bool fits(const ir::Function& core, const Target& target, Space space, bool reuse) {
-  const MemoryPlan plan = plan_buffers(core, target, reuse);
-  return std::all_of(plan.spaces.begin(), plan.spaces.end(),
-                     [&](const SpacePlan& s) { return s.space != space || s.fits(); });
-}
+class Trials {
+ public:
+  Trials(const Target& target, Space space, bool reuse) : target(target), space(space), reuse_(reuse) {}
+
+  bool fits(const ir::Function& core) {
+    if (!may_fit(core, target, space) || --left_ < 0) {
+      return false;
+    }
+    const MemoryPlan plan = plan_buffers(core, target, reuse_);
+    return std::all_of(plan.spaces.begin(), plan.spaces.end(),
+                       [&](const SpacePlan& s) { return s.space != space || s.fits(); });
+  }
+
+  const Target& target;
+  const Space space;
+
+ private:
+  const bool reuse_;
+  int left_ = kMostPlans;
+};
 
 std::string names_of(const ir::Function& core, const std::vector<size_t>& buffers) {
   std::string text;
@@ -119,13 +136,13 @@ std::vector<size_t> candidates(const ir::Function& core, Space space) {
   return all;
 }
 
-std::string fewer_slots(const ir::Function& core, const Target& target, Space space, bool reuse) {
-  for (size_t i : candidates(core, space)) {
+std::string fewer_slots(const ir::Function& core, Trials& trials) {
+  for (size_t i : candidates(core, trials.space)) {
     for (int64_t slots = core.buffers[i].slots - 1; slots >= 1; --slots) {
       ir::Function trial = core;
       trial.buffers[i].slots = slots;
       trial.buffers[i].slot_stride = slots == 1 ? 0 : trial.buffers[i].slot_stride;
-      if (fits(trial, target, space, reuse)) {
+      if (trials.fits(trial)) {
         return "it fits with " + std::to_string(slots) + (slots == 1 ? " slot" : " slots") + " instead of " +
                std::to_string(core.buffers[i].slots) + " in `" + core.buffers[i].name + "`";
       }
@@ -136,7 +153,9 @@ std::string fewer_slots(const ir::Function& core, const Target& target, Space sp
 
 // Sets rows (or columns) of all buffers of the space that have as many as `like`, keeping them legal. They belong
 // together: one tile of an elementwise chain is never smaller alone.
-std::string fewer(const ir::Function& core, const Target& target, Space space, bool reuse, bool rows) {
+std::string fewer(const ir::Function& core, Trials& trials, bool rows) {
+  const Space space = trials.space;
+  const Target& target = trials.target;
   for (size_t like : candidates(core, space)) {
     const int64_t now = rows ? core.buffers[like].tile.rows : core.buffers[like].tile.cols;
     const int64_t step = rows && now % 16 != 0 ? 1 : rows ? 16 : 32;
@@ -159,7 +178,7 @@ std::string fewer(const ir::Function& core, const Target& target, Space space, b
           return false;
         }
       }
-      return fits(trial, target, space, reuse);
+      return trials.fits(trial);
     };
     // The largest multiple of the step that fits.
     int64_t low = 0;
@@ -183,17 +202,18 @@ std::string fewer(const ir::Function& core, const Target& target, Space space, b
 }  // namespace
 
 std::string smallest_change(const ir::Function& core, const Target& target, Space space, bool reuse) {
-  if (core.buffers.size() > kMostBuffersToTry) {
+  if (core.buffers.size() > kMostBuffersToTry || core.ops.size() > kMostOpsToTry) {
     return "";
   }
-  if (!reuse && fits(core, target, space, true)) {
+  if (!reuse && Trials(target, space, true).fits(core)) {
     return "it fits without `--no-reuse`";
   }
-  std::string change = fewer_slots(core, target, space, reuse);
+  Trials trials(target, space, reuse);
+  std::string change = fewer_slots(core, trials);
   if (change.empty()) {
-    change = fewer(core, target, space, reuse, true);
+    change = fewer(core, trials, true);
   }
-  return change.empty() ? fewer(core, target, space, reuse, false) : change;
+  return change.empty() ? fewer(core, trials, false) : change;
 }
 
 void report_overflow(const ir::Function& core, const Target& target, const MemoryPlan& plan, const SpacePlan& space,

@@ -12,7 +12,7 @@ namespace pto::passes {
 void report_overflow(const ir::Function& core, const Target& target, const MemoryPlan& plan, const SpacePlan& space,
                      bool reuse, const SourceManager* sources, DiagnosticSink& sink);
 
-// "shorter by": what to change so that this memory is enough; empty if nothing simple does it.
+// What to change so that this memory is enough; empty if nothing simple does it, or if the core is too large to try.
 std::string smallest_change(const ir::Function& core, const Target& target, Space space, bool reuse);
 
 }  // namespace pto::passes

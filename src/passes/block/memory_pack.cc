@@ -26,7 +26,7 @@ struct Range {
 
 int64_t length(const PackItem& item) {
   int64_t sum = 0;
-  for (const Interval& part : item.positions) {
+  for (const LiveRange& part : item.positions) {
     sum += part.end - part.begin + 1;
   }
   return sum;
@@ -41,7 +41,7 @@ struct Part {
 std::vector<Part> parts_of(const PackProblem& problem) {
   std::vector<Part> parts;
   for (uint32_t i = 0; i < problem.items.size(); ++i) {
-    for (const Interval& part : problem.items[i].positions) {
+    for (const LiveRange& part : problem.items[i].positions) {
       parts.push_back({part.begin, part.end, i});
     }
   }

@@ -14,7 +14,7 @@ namespace pto::passes {
 struct PackItem {
   int64_t bytes = 0;
   int64_t address = -1;  // where it must be; -1: anywhere
-  Intervals positions;   // empty: never used
+  LiveRanges positions;  // empty: never used
   // Pipes of the instructions that end and begin its life, and whether it comes again and again: what sharing costs.
   uint32_t starts = 0;
   uint32_t ends = 0;

@@ -48,7 +48,7 @@ class Chains {
     }
     return buffer;
   }
-  const Intervals& halves(size_t leader) const { return halves_[leader]; }
+  const LiveRanges& halves(size_t leader) const { return halves_[leader]; }
 
   void join(const CoreLives& lives, const Target& target, bool across_pipes) {
     for (ir::OpId id : lives.instructions) {
@@ -88,8 +88,8 @@ class Chains {
 
   const ir::Function& core_;
   std::vector<size_t> leader_;
-  std::vector<Intervals> halves_;  // by leader
-  std::vector<uint32_t> pipes_;    // by leader
+  std::vector<LiveRanges> halves_;  // by leader
+  std::vector<uint32_t> pipes_;     // by leader
   std::vector<bool> free_;
 };
 
@@ -270,6 +270,11 @@ MemoryPlan plan_buffers(const ir::Function& core, const Target& target, bool reu
     planner.run(space, reuse);
   }
   return plan;
+}
+
+bool may_fit(const ir::Function& core, const Target& target, Space space) {
+  const CoreLives lives = buffer_lives(core, target, reserved_buffers(core, target));
+  return live_bound(core, target, lives, space, true) <= target.space(space).bytes;
 }
 
 MemoryPlan measure_buffers(const ir::Function& core, const Target& target) {

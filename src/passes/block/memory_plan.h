@@ -34,6 +34,9 @@ std::vector<bool> reserved_buffers(const ir::Function& core, const Target& targe
 // Addresses that are written stay. Without `reuse`, no two buffers share bytes.
 MemoryPlan plan_buffers(const ir::Function& core, const Target& target, bool reuse = true);
 
+// false: this memory is too small, whatever the plan.
+bool may_fit(const ir::Function& core, const Target& target, Space space);
+
 // The plan that a placed core has.
 MemoryPlan measure_buffers(const ir::Function& core, const Target& target);
 

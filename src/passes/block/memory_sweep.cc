@@ -28,9 +28,10 @@ int64_t packing_bound(const PackProblem& problem) {
   }
   std::vector<std::pair<int64_t, int64_t>> events;  // position, bytes more
   for (const PackItem& item : problem.items) {
-    const int64_t bytes = round_up(item.bytes, align);
-    slack = std::max(slack, bytes - item.bytes);
-    for (const Interval& part : item.positions) {
+    // Larger than any memory is large enough, and sums stay in range.
+    const int64_t bytes = std::min(round_up(item.bytes, align), kMostBytes >> 24);
+    slack = std::max(slack, round_up(item.bytes, align) - item.bytes);
+    for (const LiveRange& part : item.positions) {
       events.emplace_back(part.begin, bytes);
       events.emplace_back(part.end + 1, -bytes);
     }
@@ -38,7 +39,7 @@ int64_t packing_bound(const PackProblem& problem) {
   std::sort(events.begin(), events.end());  // ends before begins
   int64_t live = 0;
   for (const auto& [position, bytes] : events) {
-    live = bytes > 0 && live > kMostBytes - bytes ? kMostBytes : live + bytes;
+    live += bytes;
     bound = std::max(bound, live - slack);
   }
   return bound;
@@ -46,13 +47,13 @@ int64_t packing_bound(const PackProblem& problem) {
 
 Packing pack_apart(const PackProblem& problem) {
   const int64_t align = std::max<int64_t>(1, problem.align);
-  std::vector<Interval> fixed;  // here: [begin, end) in bytes
+  std::vector<LiveRange> fixed;  // here: [begin, end) in bytes
   for (const PackItem& item : problem.items) {
     if (item.address >= 0) {
       fixed.push_back({item.address, end_of(item.address, item.bytes)});
     }
   }
-  std::sort(fixed.begin(), fixed.end(), [](const Interval& a, const Interval& b) { return a.begin < b.begin; });
+  std::sort(fixed.begin(), fixed.end(), [](const LiveRange& a, const LiveRange& b) { return a.begin < b.begin; });
   Packing packing;
   int64_t at = 0;
   size_t next = 0;

@@ -1,44 +1,99 @@
 #include "src/passes/block/sync_order.h"
 
 #include <algorithm>
-#include <array>
 #include <limits>
 
 namespace pto::passes {
 
+namespace {
+
+constexpr Point kNever = std::numeric_limits<Point>::max();
+constexpr size_t kPipes = isa::kPipeCount;
+
+}  // namespace
+
+void RegionOrder::enter(Front& front, Point set, Point wait) const {
+  // A later set with an earlier wait says more.
+  const auto better = front.lower_bound(set);
+  if (better != front.end() && better->second <= wait) {
+    return;
+  }
+  auto worse = front.upper_bound(set);
+  while (worse != front.begin() && std::prev(worse)->second >= wait) {
+    worse = front.erase(std::prev(worse));
+  }
+  front[set] = wait;
+}
+
+void RegionOrder::add(const Flag& flag) {
+  flags_.push_back(flag);
+  if (!flag.barrier) {
+    enter(fronts_[static_cast<size_t>(flag.src)][static_cast<size_t>(flag.dst)], flag.set,
+          flag.wait + flag.distance * length_);
+    return;
+  }
+  for (size_t a = 0; a < kPipes; ++a) {
+    for (size_t b = 0; b < kPipes; ++b) {
+      enter(fronts_[a][b], flag.wait, flag.wait);
+    }
+  }
+}
+
+void RegionOrder::replace(std::vector<Flag> flags) {
+  flags_.clear();
+  for (auto& row : fronts_) {
+    row.fill({});
+  }
+  for (const Flag& flag : flags) {
+    add(flag);
+  }
+}
+
+Point RegionOrder::next_wait(const Front& front, Point at, int64_t iterations) const {
+  Point best = kNever;
+  if (front.empty()) {
+    return best;
+  }
+  // A set behind the last item stands at the begin of the next iteration: one iteration to either side is enough.
+  const int64_t now = at / length_;
+  for (int64_t t = std::max<int64_t>(0, now - 1); t <= std::min(now + 1, iterations); ++t) {
+    const auto found = front.upper_bound(at - t * length_);
+    if (found != front.end()) {
+      best = std::min(best, found->second + t * length_);
+    }
+  }
+  return best;
+}
+
 bool RegionOrder::ordered(isa::Pipe src, Point from, isa::Pipe dst, Point to, int64_t iterations) const {
-  constexpr Point kNever = std::numeric_limits<Point>::max();
-  std::array<Point, isa::kPipeCount> reached;
+  if (length_ == 0) {
+    return false;
+  }
+  std::array<Point, kPipes> reached;
   reached.fill(kNever);
   reached[static_cast<size_t>(src)] = from;
   const Point goal = to + iterations * length_;
-  Point& arrival = reached[static_cast<size_t>(dst)];
-  // Flags only lead forward, so a few rounds reach a fixed point.
-  for (bool again = true; again && arrival >= goal;) {
-    again = false;
-    auto relax = [&](size_t a, Point set, size_t b, Point wait) {
-      if (reached[a] < set && wait < reached[b]) {
-        reached[b] = wait;
-        again = true;
+  const Point& arrival = reached[static_cast<size_t>(dst)];
+  // The pipe that has been reached first is where the way goes on: nothing reaches it earlier.
+  std::array<bool, kPipes> done{};
+  while (arrival >= goal) {
+    size_t next = kPipes;
+    for (size_t p = 0; p < kPipes; ++p) {
+      if (!done[p] && reached[p] < goal && (next == kPipes || reached[p] < reached[next])) {
+        next = p;
       }
-    };
-    for (const Flag& flag : flags_) {
-      for (int64_t t = 0; t <= iterations; ++t) {
-        if (flag.barrier) {
-          const Point at = flag.wait + t * length_;
-          for (size_t a = 0; a < isa::kPipeCount; ++a) {
-            for (size_t b = 0; b < isa::kPipeCount; ++b) {
-              relax(a, at, b, at);
-            }
-          }
-        } else {
-          relax(static_cast<size_t>(flag.src), flag.set + t * length_, static_cast<size_t>(flag.dst),
-                flag.wait + (t + flag.distance) * length_);
-        }
+    }
+    if (next == kPipes) {
+      return false;
+    }
+    done[next] = true;
+    for (size_t p = 0; p < kPipes; ++p) {
+      if (!done[p]) {
+        reached[p] = std::min(reached[p], next_wait(fronts_[next][p], reached[next], iterations));
       }
     }
   }
-  return arrival < goal;
+  return true;
 }
 
 }  // namespace pto::passes

@@ -2,7 +2,9 @@
 // Internal to insert-sync.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <map>
 #include <vector>
 
 #include "pto/isa.h"
@@ -33,9 +35,8 @@ struct Flag {
   Point set = 0;
   Point wait = 0;
   int64_t distance = 0;
-  int set_after = -1;  // items, for placing; -1 where the flag belongs to a nested loop and is placed already
+  int set_after = -1;  // items, for placing
   int wait_before = -1;
-  bool placed = true;
   bool barrier = false;  // a pipe_barrier all before item `wait_before` instead of a flag
   int64_t ids = 1;       // event ids, one an iteration in flight
   int64_t first_id = -1;
@@ -45,15 +46,25 @@ class RegionOrder {
  public:
   explicit RegionOrder(int64_t items) : length_(4 * items) {}
   Point length() const { return length_; }
-  void add(const Flag& flag) { flags_.push_back(flag); }
-  std::vector<Flag>& flags() { return flags_; }
+  void add(const Flag& flag);
+  const std::vector<Flag>& flags() const { return flags_; }
+  void set_first_id(size_t flag, int64_t id) { flags_[flag].first_id = id; }
+  // Puts others in place of all flags.
+  void replace(std::vector<Flag> flags);
 
   // Is whatever stands at `from` on pipe `src` before whatever stands at `to` on pipe `dst`, `iterations` later?
   bool ordered(isa::Pipe src, Point from, isa::Pipe dst, Point to, int64_t iterations) const;
 
  private:
+  // Flags from one pipe to another that no other one beats, by where they are set: later sets come with later waits.
+  using Front = std::map<Point, Point>;
+  void enter(Front& front, Point set, Point wait) const;
+  // Where the pipe behind `front` is after a wait whose set stands behind `at`.
+  Point next_wait(const Front& front, Point at, int64_t iterations) const;
+
   Point length_;
   std::vector<Flag> flags_;
+  std::array<std::array<Front, isa::kPipeCount>, isa::kPipeCount> fronts_;
 };
 
 }  // namespace pto::passes

@@ -1,7 +1,8 @@
-// Tiling of a matrix product: blocks of the result spread over the cores, a loop over K in each. Block shapes fill the
-// accumulator memory and leave room for two operand tiles in the left and right memories.
+// Tiling of a matrix product: blocks of the result spread over the cores, a loop over K in each. The cost model chooses
+// the shape of a block and the step along K, which fills the L1 memory; tile-l0 cuts it for the operand memories.
 #include <algorithm>
 
+#include "src/passes/analysis/matmul_cost.h"
 #include "src/passes/tensor/tile_builder.h"
 
 namespace pto::passes {
@@ -13,33 +14,19 @@ using ir::OpId;
 using ir::OpKind;
 using ir::ValueId;
 
-struct BlockShape {
-  int64_t m = 128;
-  int64_t n = 256;
-  int64_t k = 64;
-};
+constexpr int64_t kUnknown = 4096;  // a dim that the caller gives counts as long
+constexpr int64_t kLongest = int64_t{1} << 24;
 
-// The step along a dim: no longer than the dim itself, if that is static.
-int64_t clip(const ExprPool& exprs, ExprId extent, int64_t step, int64_t multiple) {
-  const auto constant = exprs.constant(extent);
-  return constant ? std::min(step, round_up(*constant, multiple)) : step;
-}
-
-BlockShape choose_shape(const ExprPool& exprs, const Target& target, DType dtype, ExprId m, ExprId n, ExprId k) {
-  const int64_t size = byte_size(dtype);
-  const int64_t box = std::max<int64_t>(16, 32 / size);
-  BlockShape shape;
-  shape.n = clip(exprs, n, 256, box);
-  shape.m = clip(exprs, m, 128, 16);
-  while (shape.m * shape.n * 4 > target.space(Space::Acc).bytes) {
-    shape.m = round_up(shape.m / 2, 16);
+// The block and the step along K that take least time by the cost model.
+Extents choose_shape(const ir::Function& kernel, const Target& target, const ir::Type& left, const ir::Type& right,
+                     DType sum, DType stored, bool bias) {
+  auto extent = [&](ExprId dim) { return std::min(kernel.exprs.constant(dim).value_or(kUnknown), kLongest); };
+  BlockRequest request;
+  request.product = {extent(left.dims[0]), extent(right.dims[1]), extent(left.dims[1])};
+  if (bias) {
+    request.most_cols = target.space(Space::Bias).bytes / byte_size(sum);
   }
-  // Two tiles of each operand, one being filled while the other is multiplied.
-  const int64_t left = target.space(Space::Left).bytes / 2 / (shape.m * size);
-  const int64_t right = target.space(Space::Right).bytes / 2 / (shape.n * size);
-  shape.k = std::max(box, std::min({left, right, 128 / size}) / box * box);
-  shape.k = clip(exprs, k, shape.k, box);
-  return shape;
+  return choose_block(MatmulCosts(target, left.dtype, sum, stored), request).block;
 }
 
 }  // namespace
@@ -80,14 +67,15 @@ bool tile_matmul(TileBuilder& b, const Target& target, DiagnosticSink& sink) {
   const ExprId rows = left_type.dims[0];
   const ExprId depth = left_type.dims[1];
   const ExprId cols = kernel.type(right).dims[1];
-  const BlockShape shape = choose_shape(exprs, target, left_type.dtype, rows, cols, depth);
-
+  const DType accumulator = graph.type(product->results[0]).dtype;
+  const DType stored = convert != nullptr ? graph.type(convert->results[0]).dtype : accumulator;
+  const Extents shape = choose_shape(kernel, target, left_type, kernel.type(right), accumulator, stored,
+                                     product->kind == OpKind::MatMulBias);
   const SymId m = b.loop_symbol("m");
   const SymId n = b.loop_symbol("n");
   b.loop(OpKind::Parallel, {m, n}, {rows, cols}, {shape.m, shape.n});
   const ExprId row = exprs.symbol(m);
   const ExprId col = exprs.symbol(n);
-  const DType accumulator = graph.type(product->results[0]).dtype;
   ValueId start;
   if (product->kind == OpKind::MatMulBias) {
     const ValueId bias = b.load(b.cloner().value(product->operands[2]), {col}, 1, shape.n);
@@ -106,27 +94,33 @@ bool tile_matmul(TileBuilder& b, const Target& target, DiagnosticSink& sink) {
   type.valid_cols = b.remaining(cols, col, shape.n);
   kernel.values[start].type = type;
 
-  const ir::RegionId outside = b.region();
-  const SymId k = b.loop_symbol("k");
-  const OpId loop = b.loop(OpKind::For, {k}, {depth}, {shape.k});
-  const ExprId step = exprs.symbol(k);
-  const ValueId carried = kernel.add_value(type, "acc");
-  kernel.regions[b.region()].args.push_back(carried);
-  Op multiply;
-  multiply.kind = OpKind::MatMul;
-  const ValueId left_tile = b.load(left, {row, step}, shape.m, shape.k);
-  const ValueId right_tile = b.load(right, {step, col}, shape.k, shape.n);
-  multiply.operands = {left_tile, right_tile, carried};
-  const ValueId sum = b.add(std::move(multiply), type, "");
-  Op yield;
-  yield.kind = OpKind::Yield;
-  yield.operands = {sum};
-  kernel.add_op(b.region(), std::move(yield));
-  b.enter(outside);
-  ValueId result = kernel.add_value(type, "acc");
-  kernel.values[result].def = loop;
-  kernel.ops[loop].operands = {start};
-  kernel.ops[loop].results = {result};
+  auto multiply = [&](ExprId step, ValueId sum) {
+    Op op;
+    op.kind = OpKind::MatMul;
+    const ValueId left_tile = b.load(left, {row, step}, shape.m, shape.k);
+    const ValueId right_tile = b.load(right, {step, col}, shape.k, shape.n);
+    op.operands = {left_tile, right_tile, sum};
+    return b.add(std::move(op), type, "");
+  };
+  ValueId result;
+  if (exprs.constant(depth).value_or(shape.k + 1) <= shape.k) {  // one step: its buffers rotate with the blocks
+    result = multiply(exprs.integer(0), start);
+  } else {
+    const ir::RegionId outside = b.region();
+    const SymId k = b.loop_symbol("k");
+    const OpId loop = b.loop(OpKind::For, {k}, {depth}, {shape.k});
+    const ValueId carried = kernel.add_value(type, "acc");
+    kernel.regions[b.region()].args.push_back(carried);
+    Op yield;
+    yield.kind = OpKind::Yield;
+    yield.operands = {multiply(exprs.symbol(k), carried)};
+    kernel.add_op(b.region(), std::move(yield));
+    b.enter(outside);
+    result = kernel.add_value(type, "acc");
+    kernel.values[result].def = loop;
+    kernel.ops[loop].operands = {start};
+    kernel.ops[loop].results = {result};
+  }
   if (convert != nullptr) {
     Op cast;
     cast.kind = OpKind::Cast;

@@ -1,4 +1,5 @@
-// The prover finds every dropped flag: each set_flag and each wait_flag of every sample is deleted in turn.
+// The prover finds every synchronisation that is missing: each one of every sample is dropped in turn, and each set_flag and
+// each wait_flag on its own.
 #include <catch2/catch.hpp>
 
 #include <algorithm>
@@ -125,4 +126,90 @@ TEST_CASE("deleting a flag with its waits, presets and drains is a race") {
       CHECK(names_race_with_both_lines(run.err));
     }
   }
+}
+
+namespace {
+
+const std::vector<std::string>& all_samples() {
+  static const std::vector<std::string> kAll = [] {
+    std::vector<std::string> all = samples();
+    for (const char* mixed : {"gemm_gelu.pto", "attention.pto", "norm_matmul.pto"}) {
+      all.push_back(mixed);
+    }
+    return all;
+  }();
+  return kAll;
+}
+
+// How many synchronisations a program has: as many as --drop-sync takes.
+int syncs_of(const std::string& path, const std::string& target) {
+  const Outcome run = ptoc({path, "--target", target, "--drop-sync=1000000", "-o", "-"});
+  INFO(run.err);
+  REQUIRE(run.code == 2);
+  const std::string before = "the program has ";
+  const size_t at = run.err.find(before);
+  REQUIRE(at != std::string::npos);
+  return std::stoi(run.err.substr(at + before.size()));
+}
+
+// A race that names both instructions with their pipes and lines, and the bytes or the tensor.
+bool names_whole_race(const std::string& err) {
+  const size_t at = err.find("error[E0402]");
+  if (at == std::string::npos) {
+    return false;
+  }
+  const std::string message = err.substr(at, err.find('\n', at) - at);
+  const size_t note = err.find("note: ", at);
+  const std::string other = note == std::string::npos ? "" : err.substr(note, err.find('\n', note) - note);
+  const bool instructions = std::count(message.begin(), message.end(), '`') == 6 && message.find(" and `") != std::string::npos;
+  const bool bytes = other.find("bytes 0x") != std::string::npos || message.find("of `gm`") != std::string::npos;
+  return instructions && bytes;
+}
+
+// Drops every synchronisation in turn; how many there were.
+int drop_each(const Folder& folder, const std::string& program, const std::string& target, const std::string& name) {
+  const int syncs = syncs_of(program, target);
+  for (int i = 1; i <= syncs; ++i) {
+    const Outcome run =
+        ptoc({program, "--target", target, "--drop-sync=" + std::to_string(i), "-o", folder / "mutant.ptobin"});
+    INFO(name << " on " << target << " without synchronisation " << i << " of " << syncs);
+    INFO(run.err);
+    CHECK(run.code == 1);
+    CHECK(names_whole_race(run.err));
+    CHECK(!std::filesystem::exists(folder / "mutant.ptobin"));
+  }
+  return syncs;
+}
+
+}  // namespace
+
+TEST_CASE("T1: whichever synchronisation of a program is dropped, the race is found") {
+  const Folder folder;
+  const std::string source = folder.write("t1.pto", R"(
+kernel t1[M](a: f32[M, 64], b: f32[M, 64]) -> (d: f32[M, 64]) {
+    parallel i in 0..M step 64 {
+        let c = load(a[i :+ 64, :]) + load(b[i :+ 64, :]);
+        store(d[i :+ 64, :], c * c);
+    }
+}
+)");
+  for (const std::string target : {"a2a3", "a5"}) {
+    const Outcome run = ptoc({source, "--target", target, "-o", folder / "t1.ptobin"});
+    INFO(run.err);
+    REQUIRE(run.code == 0);
+    CHECK(drop_each(folder, source, target, "t1") >= 3);  // a and b before the sum, the square before the store, reuse
+  }
+}
+
+TEST_CASE("T1: no synchronisation of a sample can be dropped unnoticed") {
+  const Folder folder;
+  int syncs = 0;
+  for (const std::string target : {"a2a3", "a5"}) {
+    for (const std::string& name : all_samples()) {
+      const std::string dump = folder / "dump.pto";
+      REQUIRE(ptoc({sample(name), "--target", target, "--emit-ir=exec", "-o", dump}).code == 0);
+      syncs += drop_each(folder, dump, target, name);
+    }
+  }
+  CHECK(syncs > 150);
 }

@@ -5,18 +5,18 @@
 
 using namespace pto;
 using namespace pto::test;
-using passes::Interval;
-using passes::Intervals;
+using passes::LiveRange;
+using passes::LiveRanges;
 
 namespace {
 
-Intervals positions(const ir::Function& core, uint32_t buffer) {
+LiveRanges positions(const ir::Function& core, uint32_t buffer) {
   return passes::to_positions(passes::buffer_lives(core, target_named("a2a3")).buffers.at(buffer).halves);
 }
 
-std::set<int64_t> points(const Intervals& intervals) {
+std::set<int64_t> points(const LiveRanges& intervals) {
   std::set<int64_t> all;
-  for (const Interval& part : intervals) {
+  for (const LiveRange& part : intervals) {
     for (int64_t at = part.begin; at <= part.end; ++at) {
       all.insert(at);
     }
@@ -51,8 +51,8 @@ TEST_CASE("a life has a hole between the last read of one value and the next wri
   b.store(y);  // 3
   b.load(x);   // 4
   b.store(x);  // 5
-  CHECK(positions(b.core, x) == Intervals{{0, 1}, {4, 5}});
-  CHECK(positions(b.core, y) == Intervals{{2, 3}});
+  CHECK(positions(b.core, x) == LiveRanges{{0, 1}, {4, 5}});
+  CHECK(positions(b.core, y) == LiveRanges{{2, 3}});
 }
 
 TEST_CASE("what is carried round a loop lives in all of it, what is not does not") {
@@ -67,8 +67,8 @@ TEST_CASE("what is carried round a loop lives in all of it, what is not does not
     b.store(t);          // 4
   });
   b.store(sum);  // 5
-  CHECK(positions(b.core, sum) == Intervals{{0, 5}});
-  CHECK(positions(b.core, t) == Intervals{{1, 4}});
+  CHECK(positions(b.core, sum) == LiveRanges{{0, 5}});
+  CHECK(positions(b.core, t) == LiveRanges{{1, 4}});
 }
 
 // P6 of the faults we know of other planners.
@@ -90,7 +90,7 @@ TEST_CASE("written in the first iteration only and read in all: live round the l
         });
   });
   b.store(acc);  // 5
-  CHECK(positions(b.core, acc) == Intervals{{2, 5}});
+  CHECK(positions(b.core, acc) == LiveRanges{{2, 5}});
   // In a loop around it, it does not live from one run to the next.
   CoreBuilder outer;
   const uint32_t sum = outer.buffer(8, 8);
@@ -110,7 +110,7 @@ TEST_CASE("written in the first iteration only and read in all: live round the l
     });
     outer.store(sum);  // 4
   });
-  CHECK(positions(outer.core, sum) == Intervals{{2, 4}});
+  CHECK(positions(outer.core, sum) == LiveRanges{{2, 4}});
 }
 
 // P2: not only counted loops have an inside.
@@ -132,11 +132,11 @@ TEST_CASE("used in one branch only: live there only; the branches of one `if` sh
         b.load(c);   // 5
         b.store(c);  // 6
       });
-  b.load(c);                                         // 7
-  b.store(c);                                        // 8
-  CHECK(positions(b.core, a) == Intervals{{1, 4}});  // dead between 2 and 3, but adjacent
-  CHECK(positions(b.core, c) == Intervals{{5, 8}});
-  CHECK(positions(b.core, x) == Intervals{{0, 3}});
+  b.load(c);                                          // 7
+  b.store(c);                                         // 8
+  CHECK(positions(b.core, a) == LiveRanges{{1, 4}});  // dead between 2 and 3, but adjacent
+  CHECK(positions(b.core, c) == LiveRanges{{5, 8}});
+  CHECK(positions(b.core, x) == LiveRanges{{0, 3}});
 }
 
 // P1: a tile that is read but never written has a life too.
@@ -150,11 +150,11 @@ TEST_CASE("a tile that nobody writes, and scratch, live where they are named") {
   b.load(x);                                    // 1
   b.inst(isa::Opcode::TRowSum, {sum, x, tmp});  // 2
   b.store(sum);                                 // 3
-  CHECK(positions(b.core, never) == Intervals{{0, 0}});
-  CHECK(positions(b.core, tmp) == Intervals{{2, 2}});
+  CHECK(positions(b.core, never) == LiveRanges{{0, 0}});
+  CHECK(positions(b.core, tmp) == LiveRanges{{2, 2}});
   // Scratch is in the way of source and result alike: P3.
   const passes::CoreLives lives = passes::buffer_lives(b.core, target_named("a2a3"));
-  CHECK(lives.buffers[tmp].halves == Intervals{{4, 5}});
+  CHECK(lives.buffers[tmp].halves == LiveRanges{{4, 5}});
   CHECK(lives.buffers[sum].halves.front().begin == 5);
   CHECK(lives.buffers[x].halves.front().end == 5);
 }
@@ -180,8 +180,8 @@ TEST_CASE("slots that rotate with a loop live in all of it; a slot that is read 
     b.store(x);  // 8
   });
   b.store(x);  // 9
-  CHECK(positions(b.core, inner) == Intervals{{3, 7}});
-  CHECK(positions(b.core, ahead) == Intervals{{2, 8}});  // from one inner loop to the next
+  CHECK(positions(b.core, inner) == LiveRanges{{3, 7}});
+  CHECK(positions(b.core, ahead) == LiveRanges{{2, 8}});  // from one inner loop to the next
 }
 
 TEST_CASE("the memory of a local ring is never anybody else's") {
@@ -204,6 +204,44 @@ TEST_CASE("the memory of a local ring is never anybody else's") {
   const Target a2a3 = target_named("a2a3");
   REQUIRE(a5.ring_is_local(isa::RingDirection::C2V));
   CHECK(passes::to_positions(passes::buffer_lives(b.core, a5, {false, true}).buffers[popped].halves) ==
-        Intervals{{0, 3}});
-  CHECK(passes::to_positions(passes::buffer_lives(b.core, a2a3).buffers[popped].halves) == Intervals{{1, 2}});
+        LiveRanges{{0, 3}});
+  CHECK(passes::to_positions(passes::buffer_lives(b.core, a2a3).buffers[popped].halves) == LiveRanges{{1, 2}});
+}
+
+namespace {
+
+// for i0 { if i0 == 0 && ... { write b0 } else { add to b0 } for i1 { ... } add b0 to the sum }
+void nest(CoreBuilder& b, uint32_t sum, std::vector<SymId> loops, int left, bool ask_for_all) {
+  if (left == 0) {
+    return;
+  }
+  const uint32_t t = b.buffer(8, 8);
+  b.loop(b.num(0), b.dim, [&](SymId i) {
+    loops.push_back(i);
+    ExprId condition = b.is(i, 0);
+    for (size_t outer = 0; ask_for_all && outer + 1 < loops.size(); ++outer) {
+      condition = b.core.exprs.make(ExprOp::And, condition, b.is(loops[outer], 0));
+    }
+    b.branch(
+        condition, [&] { b.exp(t, sum); }, [&] { b.add(t, t, sum); });
+    nest(b, sum, loops, left - 1, ask_for_all);
+    b.add(sum, sum, t);
+  });
+}
+
+}  // namespace
+
+TEST_CASE("deep nests of loops and first iterations are no harder than others") {
+  for (const bool ask_for_all : {false, true}) {
+    CoreBuilder b;
+    const uint32_t sum = b.buffer(8, 8);
+    b.load(sum);
+    nest(b, sum, {}, 30, ask_for_all);
+    b.store(sum);
+    const passes::CoreLives lives = passes::buffer_lives(b.core, target_named("a2a3"));
+    CHECK(lives.instructions.size() == 92);
+    CHECK(passes::to_positions(lives.buffers[sum].halves) == LiveRanges{{0, 91}});
+    // The outermost is written before anything reads it.
+    CHECK(passes::to_positions(lives.buffers[1].halves).front().begin == 1);
+  }
 }

@@ -252,6 +252,37 @@ TEST_CASE("cli: list") {
   CHECK(setup.folder.read("list.json") == json.out);
 }
 
+TEST_CASE("cli: a task of a pair") {
+  // `scale` on one lane beside a cube core that does nothing, with a ring that nobody uses.
+  object::Object object = sample_object({{"scale", Behaviour::Good}});
+  object::Core idle;
+  idle.name = "idle";
+  idle.kind = CoreKind::Cube;
+  idle.rings = {{"s", isa::RingDirection::C2V, DType::F32, 32, 32, 2, isa::Split::None}};
+  object.cores[0].rings = idle.rings;
+  object.cores.push_back(idle);
+  object::Task& task = object.programs[0].tasks[0];
+  task.vec = object::TaskLanes{0, task.args, task.dims, 1};
+  task.core = 1;
+  task.args.clear();
+  task.dims.clear();
+  const Setup setup;
+  const std::string pair = setup.folder.write("pair.ptobin", as_text(object::write(object)));
+  const Outcome text = call({pair, "--list"});
+  INFO(text.out << text.err);
+  CHECK(has(text.out, "task t0 = idle (cube) with scale_core (1 lane), blocks 1\n"));
+  CHECK(has(text.out, "core cube idle: 0 instructions, 0 buffers, 1 ring\n"));
+  const Outcome json = call({pair, "--list", "--json"});
+  CHECK(has(json.out, "\"rings\": 1"));
+  CHECK(has(json.out, "\"count\": 1"));
+  const Outcome run =
+      call({pair, "--in", setup.x, "--expect", setup.twice, "--stats", "--json=" + setup.folder / "r.json"});
+  INFO(run.err);
+  CHECK(run.exit_code == 0);
+  CHECK(has(run.out, " ring "));
+  CHECK(has(setup.folder.read("r.json"), "\"ring\": 0"));
+}
+
 TEST_CASE("cli: entries") {
   const Setup setup({{"scale", Behaviour::Good}, {"other", Behaviour::Good}});
   expect({setup.object, "--in", setup.x}, 1, "error[E0641]: the object has 2 entries: `scale`, `other`");

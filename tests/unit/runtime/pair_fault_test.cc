@@ -425,7 +425,7 @@ TEST_CASE("rings that would fill the memory are refused") {
     }
   }
   CHECK(p.run(bench_arguments()).status == runtime::RunStatus::BadInput);
-  CHECK_THAT(p.messages(), Catch::Contains("its rings take 8589942784 bytes; the most are 268435456"));
+  CHECK_THAT(p.messages(), Catch::Contains("its rings take 8589942784 bytes; the most are 67108864"));
 }
 
 }  // namespace

@@ -295,6 +295,45 @@ TEST_CASE("a cluster is free when all its cores are") {
   CHECK(third == 9);
 }
 
+TEST_CASE("a lane may still work when its cluster's other cores have the next block") {
+  // One cluster. Lane 1 of the first task goes on after its tiles; the second task needs lane 0 only.
+  Target target = target_named("unit");
+  target.cube_cores = 1;
+  target.vec_cores = 2;
+  PingPong first(target, 1);
+  CoreBuilder& b = first.vec;
+  b.begin_if(b.lane());
+  for (int i = 0; i < 40; ++i) {
+    b.barrier(Pipe::V);
+  }
+  b.end_if();
+  ProgramBuilder p(target);
+  const auto x = p.tensor("x", DType::F16, {p.num(32), p.num(kDepth)}, kIn);
+  const auto y = p.tensor("y", DType::F32, {p.num(32), p.num(32)}, kOut);
+  const auto z = p.tensor("z", DType::F32, {p.num(32), p.num(32)}, kOut);
+  const uint32_t up = p.core(first.cube);
+  const uint32_t down = p.core(first.vec);
+  PingPong second(target, 1);
+  for (CoreBuilder* core : {&second.cube, &second.vec}) {
+    core->core.name += "2";
+    core->core.rings[0].split = Split::None;
+  }
+  for (isa::Buffer& buffer : second.vec.core.buffers) {
+    buffer.tile.rows = 32;
+    buffer.slot_stride = buffer.slots == 1 ? 0 : buffer.tile.bytes();
+  }
+  const uint32_t up2 = p.core(second.cube);
+  const uint32_t down2 = p.core(second.vec);
+  p.pair_task("both", up, {x}, down, {y}, p.num(1));
+  p.pair_task("one", up2, {x}, down2, {z}, p.num(2), 1);
+  const runtime::RunResult result = timed(p);
+  // v: pop, double, free, set, and 40 barriers on lane 1. The second task starts when lane 0's store has ended.
+  CHECK(result.tasks[0].end == 12 + 4 + 40);
+  CHECK(result.tasks[1].start == 18);
+  CHECK(result.tasks[1].end == 18 * 3);
+  CHECK(result.cycles == 56);
+}
+
 TEST_CASE("a target without clusters, or with too few lanes, can't run a pair") {
   Target one = target_named("unit");
   one.vec_per_cube = 1;
