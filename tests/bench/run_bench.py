@@ -4,10 +4,13 @@ measured time says something about the machine, too. Exit code 1 only when somet
 
 import argparse
 import json
+import math
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+import unrolled
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SAMPLES = ROOT / "samples"
@@ -16,6 +19,7 @@ COMPILE_GOAL_MS = 20.0
 MEMORY_GOAL_MB = 60.0
 GEMM_RATIO_GOAL = 0.5
 TIME_MODE_GOAL_S = 2.0
+LONG_GOAL_S = 1.0
 
 
 class Failure(Exception):
@@ -67,6 +71,34 @@ def bench_compile(bin_dir, folder, report):
         report.add(what, f"{seconds * 1e3:.1f} ms, {memory:.0f} MB",
                    f"< {COMPILE_GOAL_MS:.0f} ms, < {MEMORY_GOAL_MB:.0f} MB",
                    seconds * 1e3 < COMPILE_GOAL_MS and memory < MEMORY_GOAL_MB)
+
+
+def bench_growth(bin_dir, folder, report):
+    """How compile time grows with the length of a program, and what long programs take."""
+    def seconds_for(kind, statements):
+        source = folder / f"{kind}{statements}.pto"
+        source.write_text(unrolled.program(kind, statements))
+        return run_process(bin_dir, 3, [bin_dir / "ptoc", source, "-o", folder / "k.ptobin"])[0]
+
+    for kind, statements in (("auto", 96), ("kernel", 1600), ("ifs", 64)):
+        what = f"ptoc, {statements} statements, {kind}"
+        try:
+            seconds = seconds_for(kind, statements)
+        except Failure as failure:
+            report.fail(what, failure)
+            continue
+        report.add(what, f"{seconds * 1e3:.1f} ms", f"< {LONG_GOAL_S:.0f} s", seconds < LONG_GOAL_S)
+    sizes = (1000, 4000, 16000)
+    for kind in ("auto", "core"):
+        what = f"ptoc, {kind}, {' '.join(str(size) for size in sizes)} statements"
+        try:
+            times = [seconds_for(kind, size) for size in sizes]
+        except Failure as failure:
+            report.fail(what, failure)
+            continue
+        n_log_n = sizes[-1] * math.log(sizes[-1]) / (sizes[0] * math.log(sizes[0]))
+        report.add(what, ", ".join(f"{time * 1e3:.1f} ms" for time in times) + f", x {times[-1] / times[0]:.1f}",
+                   f"x {n_log_n:.1f} (n log n)", times[-1] / times[0] <= n_log_n)
 
 
 def compile_gemm(bin_dir, folder, size):
@@ -130,6 +162,7 @@ def main():
     report = Report()
     with tempfile.TemporaryDirectory(prefix="pto-bench-") as folder:
         bench_compile(bin_dir, Path(folder), report)
+        bench_growth(bin_dir, Path(folder), report)
         bench_gemm_values(bin_dir, Path(folder), report)
         bench_gemm_time(bin_dir, Path(folder), report)
     bench_semantics(bin_dir)

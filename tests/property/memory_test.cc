@@ -60,41 +60,48 @@ std::string random_dag(uint64_t seed) {
       "        let p = load(x[i :+ 8, :]);\n        let q = load(y[i :+ 8, :]);\n";
   auto any = [&] { return names[pick(names.size())]; };
   auto operation = [&] {
+    const std::string a = any();
+    const std::string b = any();
     switch (pick(7)) {
       case 0:
-        return any() + " + " + any();
+        return a + " + " + b;
       case 1:
-        return any() + " - " + any();
+        return a + " - " + b;
       case 2:
-        return "max(" + any() + ", " + any() + ")";
+        return "max(" + a + ", " + b + ")";
       case 3:
-        return "min(" + any() + ", 0.5)";
+        return "min(" + a + ", 0.5)";
       case 4:
-        return any() + " * 0.25";
+        return a + " * 0.25";
       case 5:
-        return any() + " - row_max(" + any() + ")";
+        return a + " - row_max(" + b + ")";
       default:
-        return "abs(" + any() + ")";
+        return "abs(" + a + ")";
     }
   };
   const size_t count = 4 + pick(16);
   for (size_t i = 0; i < count; ++i) {
     const std::string name = "v" + std::to_string(i);
     const size_t what = pick(8);
+    const std::string from = any();
+    const std::string other = any();
     if (what == 0) {
-      text += "        var " + name + " = " + any() + ";\n        for j in 0..3 pipeline 1 {\n            " + name +
-              " = " + name + " * 0.5 + " + any() + ";\n        }\n";
+      text += "        var " + name + " = " + from + ";\n        for j in 0..3 pipeline 1 {\n            " + name +
+              " = " + name + " * 0.5 + " + other + ";\n        }\n";
     } else if (what == 1) {
-      text += "        var " + name + " = " + any() +
+      text += "        var " + name + " = " + from +
               ";\n        for j in 0..4 pipeline 1 {\n            let s = load(y[i :+ 8, :]);\n            " + name +
-              " += s - " + any() + ";\n        }\n";
+              " += s - " + other + ";\n        }\n";
     } else {
       text += "        let " + name + " = " + operation() + ";\n";
     }
     names.push_back(name);
   }
-  return text + "        store(z[i :+ 8, :], " + names.back() + " + " + any() + ");\n        store(w[i :+ 8, :], " +
-         any() + " - " + any() + ");\n    }\n}\n";
+  const std::string a = any();
+  const std::string b = any();
+  const std::string c = any();
+  return text + "        store(z[i :+ 8, :], " + names.back() + " + " + a + ");\n        store(w[i :+ 8, :], " + b +
+         " - " + c + ");\n    }\n}\n";
 }
 
 int64_t bytes_used(const object::Object& object) {

@@ -101,15 +101,20 @@ bool LoopCosts::moves_data(const Op& loop) const {
 
 int64_t LoopCosts::trips(const Op& loop) const {
   int64_t trips = 1;
+  bool known = true;
   for (size_t i = 0; i + 2 < loop.exprs.size(); i += 3) {
     const auto lo = kernel_.exprs.constant(loop.exprs[i]);
     const auto hi = kernel_.exprs.constant(loop.exprs[i + 1]);
     const auto step = kernel_.exprs.constant(loop.exprs[i + 2]);
     int64_t count = kUnknownTrips;
+    known = known && lo && hi && step;
     if (lo && hi && step && *step > 0) {
       count = *hi > *lo ? static_cast<int64_t>((static_cast<__int128>(*hi) - *lo + *step - 1) / *step) : 0;
     }
     trips = static_cast<int64_t>(std::min<__int128>(static_cast<__int128>(trips) * count, int64_t{1} << 40));
+  }
+  if (!known) {
+    return kUnknownTrips;
   }
   if (loop.kind == OpKind::Parallel) {  // of one core
     trips = (trips + target_.cube_cores - 1) / std::max(1, target_.cube_cores);
@@ -176,6 +181,15 @@ LoopCosts::Cost LoopCosts::region(ir::RegionId id) const {
   return sum;
 }
 
+bool LoopCosts::mentions(OpId id, ValueId value) const {
+  const Op& op = kernel_.ops[id];
+  return std::find(op.operands.begin(), op.operands.end(), value) != op.operands.end() ||
+         std::any_of(op.regions.begin(), op.regions.end(), [&](ir::RegionId region) {
+           const auto& ops = kernel_.regions[region].ops;
+           return std::any_of(ops.begin(), ops.end(), [&](OpId inner) { return mentions(inner, value); });
+         });
+}
+
 LoopCosts::Cost LoopCosts::loop(const Op& op, int64_t depth, int64_t starts) const {
   const auto& ops = kernel_.regions[op.regions[0]].ops;
   std::vector<Cost> costs;
@@ -190,32 +204,34 @@ LoopCosts::Cost LoopCosts::loop(const Op& op, int64_t depth, int64_t starts) con
     }
     once = plus(once, plus(one.busy, one.latency));
   }
-  // From the start of a tile's definition to the end of its last use.
+  // From the start of a tile's definition to the end of its last use, which waits for what comes in between.
   Ticks occupied = 0;
   for (size_t i = 0; i < ops.size(); ++i) {
     for (ValueId value : kernel_.ops[ops[i]].results) {
       if (!kernel_.type(value).is_tile() || !kernel_.ops[ops[i]].regions.empty()) {
         continue;
       }
-      Ticks life = plus(costs[i].busy, costs[i].latency);
+      size_t last = i;
       ValueId held = value;
       for (size_t j = i + 1; j < ops.size(); ++j) {
-        const Op& use = kernel_.ops[ops[j]];
-        std::vector<ValueId> used = use.operands;
-        for (ir::RegionId inner : use.regions) {
-          for (OpId id : kernel_.regions[inner].ops) {
-            used.insert(used.end(), kernel_.ops[id].operands.begin(), kernel_.ops[id].operands.end());
-          }
+        if (!mentions(ops[j], held)) {
+          continue;
         }
-        if (std::find(used.begin(), used.end(), held) != used.end()) {
-          life = plus(life, plus(costs[j].busy, costs[j].latency));
-          // A sum stays in its buffer through loops and products.
-          if (use.results.size() == 1 && kernel_.type(held).space == Space::Acc &&
-              kernel_.type(use.results[0]).space == Space::Acc) {
-            held = use.results[0];
-          }
+        last = j;
+        // A sum stays in its buffer through loops and products.
+        const Op& use = kernel_.ops[ops[j]];
+        if (use.results.size() == 1 && kernel_.type(held).space == Space::Acc &&
+            kernel_.type(use.results[0]).space == Space::Acc) {
+          held = use.results[0];
         }
       }
+      Ticks life = 0;
+      Ticks latency = 0;
+      for (size_t j = i; j <= last; ++j) {
+        life = plus(life, costs[j].busy);
+        latency = std::max(latency, costs[j].latency);
+      }
+      life = plus(life, latency);
       occupied = std::max(occupied, life);
     }
   }

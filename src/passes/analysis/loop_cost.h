@@ -38,6 +38,7 @@ class LoopCosts {
   Cost instruction(const ir::Op& op) const;
   Cost loop(const ir::Op& op, int64_t depth, int64_t starts) const;
   Cost region(ir::RegionId region) const;
+  bool mentions(ir::OpId op, ir::ValueId value) const;
 
   const ir::Function& kernel_;
   const Target& target_;

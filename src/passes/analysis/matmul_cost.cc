@@ -206,8 +206,8 @@ Ticks block_time(const MatmulCosts& costs, const BlockRequest& request, const Bl
       costs.load(std::min(b.m, request.product.m), b.k, rate) + costs.load(b.k, std::min(b.n, request.product.n), rate);
   const Ticks drain = costs.store(b.m, b.n, rate);
   const Ticks products = steps * l0_step;
-  // Each tile is in its buffer from the start of its load until it is multiplied, and there are two buffers.
-  const Ticks loads = steps * std::max(load, (costs.load_latency() + load + l0_step) / 2);
+  // Each tile is in its buffer from the start of its load until it is multiplied, and there are up to three buffers.
+  const Ticks loads = steps * std::max(load, (costs.load_latency() + load + l0_step) / 3);
   Ticks turn = 0;
   if (plan.sum_slots > 1) {
     turn = std::max({products, loads, drain, (products + drain) / 2});
@@ -215,8 +215,14 @@ Ticks block_time(const MatmulCosts& costs, const BlockRequest& request, const Bl
     turn = std::max(products + drain, loads + std::max<Ticks>(0, drain - 2 * load));
   }
   const Ticks fill = costs.load_latency() + load + l0_step;
-  const double dispatch = target.dispatch_cycles * static_cast<double>(cores * timing::kTicksPerCycle);
-  return std::llround(dispatch) + fill + turns * turn + (plan.sum_slots > 1 ? drain : 0);
+  // Cores start one after the other, and those that start first take the blocks that are left over.
+  const auto dispatch = [&](int64_t started) {
+    return std::llround(target.dispatch_cycles * static_cast<double>(started * timing::kTicksPerCycle));
+  };
+  const int64_t left_over = blocks % cores;
+  const Ticks first = left_over > 0 ? dispatch(left_over) + turns * turn : 0;
+  const Ticks last = dispatch(cores) + blocks / cores * turn;
+  return fill + std::max(first, last) + (plan.sum_slots > 1 ? drain : 0);
 }
 
 BlockPlan choose_block(const MatmulCosts& costs, const BlockRequest& request) {

@@ -56,9 +56,10 @@ struct Summary {
 
 class Inserter {
  public:
-  // `item_ids`: event ids that a pair of pipes may have inside one item of the top.
-  Inserter(const Target& target, ir::Function& core, int item_ids)
-      : target_(target), core_(core), item_ids_(item_ids) {}
+  // `item_ids`: event ids that a pair of pipes may have inside one item of the top. `merge`: save ids where that costs
+  // little.
+  Inserter(const Target& target, ir::Function& core, int item_ids, bool merge)
+      : target_(target), core_(core), item_ids_(item_ids), merge_(merge) {}
   // Did the ids suffice without barriers?
   bool run() {
     region(core_.body, SymId(), false);
@@ -84,7 +85,8 @@ class Inserter {
   void order_dependences(std::vector<Dependence> deps, RegionOrder& order, int64_t depth);
   void merge_neighbours(const std::vector<Item>& items, RegionOrder& order) const;
   bool only_on(const std::vector<Item>& items, int first, int last, Pipe pipe) const;
-  void balance(RegionOrder& order, int64_t depth);
+  bool balance(RegionOrder& order, int64_t depth);
+  void separate_iterations(RegionOrder& order);
   void allocate_ids(RegionOrder& order);
   void colour_ids(RegionOrder& order, std::vector<Item>& items, bool loop);
   Flag barrier_before(int item, Pipe src, Pipe dst);
@@ -96,6 +98,7 @@ class Inserter {
   const Target& target_;
   ir::Function& core_;
   int item_ids_;
+  bool merge_;
   std::map<PipePair, int64_t> next_id_;             // inside the current item of the top
   std::map<PipePair, std::vector<OpId>> flag_ops_;  // there
   std::vector<Spill> spills_;
@@ -257,7 +260,8 @@ bool Inserter::only_on(const std::vector<Item>& items, int first, int last, Pipe
 
 // One flag for two where nothing but their own pipe's work stands between the sets, and between the waits: two loads
 // for one stage, say. Only where several iterations are in flight, so that a pipe that waits a little longer has work
-// to do.
+// to do. Still it costs 2 to 6 % of the cycles of a matrix product (the first load of a block waits for more, the first
+// move too), so it is done only for want of ids.
 void Inserter::merge_neighbours(const std::vector<Item>& items, RegionOrder& order) const {
   constexpr size_t kMaxFlags = 256;
   std::vector<Flag> flags = order.flags();
@@ -284,12 +288,21 @@ void Inserter::merge_neighbours(const std::vector<Item>& items, RegionOrder& ord
   order.replace(std::move(flags));
 }
 
-// A flag in a loop must not be set again before its wait: that is about the next iteration that uses the id.
-void Inserter::balance(RegionOrder& order, int64_t depth) {
+// An id must not be set again before it was waited for: in a loop that is about the next iteration that uses it; of a
+// flag from an earlier iteration, about the wait in the same one.
+bool is_balanced(const RegionOrder& order, const Flag& flag) {
+  return order.ordered(flag.dst, flag.wait, flag.src, flag.set, flag.distance == 0 ? flag.ids : 0);
+}
+
+// Adds flags in the other direction where that isn't implied. False if there is no place for one.
+bool Inserter::balance(RegionOrder& order, int64_t depth) {
   for (size_t i = 0; i < order.flags().size(); ++i) {
     const Flag flag = order.flags()[i];
-    if (flag.distance != 0 || order.ordered(flag.dst, flag.wait, flag.src, flag.set, flag.ids)) {
+    if (is_balanced(order, flag)) {
       continue;
+    }
+    if (flag.distance != 0 && flag.wait_before >= flag.set_after) {
+      return false;
     }
     Flag back;
     back.src = flag.dst;
@@ -298,14 +311,27 @@ void Inserter::balance(RegionOrder& order, int64_t depth) {
     back.wait_before = flag.set_after;
     back.set = set_point(back.set_after);
     back.wait = wait_point(back.wait_before);
-    back.distance = depth;
+    back.distance = flag.distance == 0 ? depth : 0;
     back.ids = depth;
     order.add(back);
   }
+  return true;
+}
+
+// Begins each iteration with a barrier, which does without flags from one to the next.
+void Inserter::separate_iterations(RegionOrder& order) {
+  std::vector<Flag> flags;
+  for (const Flag& flag : order.flags()) {
+    if (flag.distance == 0) {
+      flags.push_back(flag);
+    }
+  }
+  flags.push_back(barrier_before(0, Pipe::All, Pipe::All));
+  order.replace(std::move(flags));
 }
 
 Flag Inserter::barrier_before(int item, Pipe src, Pipe dst) {
-  ++barriers_;
+  barriers_ += src == Pipe::All ? 0 : 1;
   Flag barrier;
   barrier.src = src;
   barrier.dst = dst;
@@ -359,6 +385,17 @@ void Inserter::colour_ids(RegionOrder& order, std::vector<Item>& items, bool loo
   std::stable_sort(flags.begin(), flags.end(), [](const Flag& a, const Flag& b) { return a.set < b.set; });
   IdColouring colouring(order, next_id_, std::max<int64_t>(item_ids_, target_.event_ids), loop);
   int done = 0;  // items whose ids are placed
+  std::vector<Flag> placed;
+  // Before this item a barrier: flags across it, or up to it, are not needed, so their ids are free.
+  auto cut_at = [&](int at, PipePair pair) {
+    auto across = [&](const Flag& flag) { return !flag.barrier && flag.set_after < at && flag.wait_before >= at; };
+    std::vector<Flag> rest = order.flags();
+    std::erase_if(rest, across);
+    std::erase_if(placed, across);
+    rest.push_back(barrier_before(at, pair.first, pair.second));
+    order.replace(std::move(rest));
+    colouring.forget_across(at);
+  };
   auto place_items = [&](int end) {
     for (; done < end; ++done) {
       Item& item = items[static_cast<size_t>(done)];
@@ -366,14 +403,13 @@ void Inserter::colour_ids(RegionOrder& order, std::vector<Item>& items, bool loo
         const IdUse use{pair.first, pair.second, item_point(done), drain_point(done), done, done, ids};
         int64_t first = colouring.place(use);
         if (first < 0) {
-          order.add(barrier_before(done, pair.first, pair.second));
+          cut_at(done, pair);
           first = std::max<int64_t>(0, colouring.place(use));
         }
         item.first_id[pair] = first;
       }
     }
   };
-  std::vector<Flag> placed;
   for (Flag flag : flags) {
     place_items(flag.set_after + 1);
     flag.first_id = colouring.place({flag.src, flag.dst, flag.set, flag.wait, flag.set_after, flag.wait_before, 1});
@@ -409,8 +445,12 @@ Summary Inserter::region(ir::RegionId id, SymId counter, bool loop) {
   const int64_t depth = loop ? depth_of(items, counter) : 1;
   order_dependences(dependences(items, counter, loop), order, depth);
   if (loop) {
-    merge_neighbours(items, order);
-    balance(order, depth);
+    if (merge_) {
+      merge_neighbours(items, order);
+    }
+    if (!balance(order, depth)) {
+      separate_iterations(order);
+    }
   }
   allocate_ids(order);
   colour_ids(order, items, loop);
@@ -503,7 +543,9 @@ void Inserter::emit(ir::RegionId id, const std::vector<Item>& items, RegionOrder
     }
     if (barrier != nullptr) {
       out.push_back(barrier_op(spans));
-      spills_.push_back({out.back(), {barrier->src, barrier->dst}});
+      if (barrier->src != Pipe::All) {
+        spills_.push_back({out.back(), {barrier->src, barrier->dst}});
+      }
     }
     each_id(isa::Opcode::SetFlag);
     out.push_back(item.op);
@@ -530,8 +572,8 @@ void report_spills(PassContext& context, const ir::Function& core, const std::ve
 
 constexpr int64_t kElideSteps = 4'000'000;
 
-// If a loop needs more event ids than the target has: first with as many as it takes, since surplus flags go
-// afterwards. If what is left is still too many, with the target's number, where barriers stand in.
+// If a loop needs more event ids than the target has: with flags that serve for several, or with as many ids as it
+// takes, since surplus flags go afterwards. If what is left is still too much, barriers stand in.
 void insert_flags(PassContext& context, ir::Function& core) {
   constexpr int kPlenty = 64;
   const Target& target = context.target;
@@ -540,9 +582,10 @@ void insert_flags(PassContext& context, ir::Function& core) {
       elide_flags(function, target, kElideSteps);
     }
   };
-  for (const int ids : {target.event_ids, kPlenty}) {
+  for (const auto& [ids, merge] : {std::make_pair(target.event_ids, false), std::make_pair(target.event_ids, true),
+                                   std::make_pair(kPlenty, false)}) {
     ir::Function trial = core;
-    if (!Inserter(target, trial, ids).run()) {
+    if (!Inserter(target, trial, ids, merge).run()) {
       continue;
     }
     elide(trial);
@@ -551,7 +594,7 @@ void insert_flags(PassContext& context, ir::Function& core) {
       return;
     }
   }
-  Inserter inserter(target, core, target.event_ids);
+  Inserter inserter(target, core, target.event_ids, true);
   inserter.run();
   elide(core);
   report_spills(context, core, inserter.spills());

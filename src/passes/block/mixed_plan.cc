@@ -45,9 +45,7 @@ class Planner {
 
  private:
   CoreKind core_of(ValueId value) const { return target_.space(kernel_.type(value).space).core; }
-  bool in_vec(ValueId value) const {
-    return kernel_.type(value).is_tile() && kernel_.type(value).space == Space::Vec;
-  }
+  bool in_vec(ValueId value) const { return kernel_.type(value).is_tile() && kernel_.type(value).space == Space::Vec; }
   bool crosses(const Op& op) const {
     return op.kind == OpKind::Move && core_of(op.operands[0]) != core_of(op.results[0]);
   }
@@ -171,8 +169,8 @@ class Planner {
     return !isa::check_buffer(half, target_).has_value();
   }
 
-  // Why not to halve along the axis: reductions along it, windows, what arrives from the accumulator in a type that can't
-  // be split.
+  // Why not to halve along the axis: reductions along it, windows, what arrives from the accumulator in a type that
+  // can't be split.
   bool op_allows(const Op& op, Split axis) const {
     switch (op.kind) {
       case OpKind::Sum:
@@ -273,7 +271,8 @@ class Planner {
     });
     for (ValueId tensor : written) {
       const auto& ids = accesses[tensor];
-      const bool loaded = std::any_of(ids.begin(), ids.end(), [&](OpId id) { return kernel_.ops[id].kind == OpKind::Load; });
+      const bool loaded =
+          std::any_of(ids.begin(), ids.end(), [&](OpId id) { return kernel_.ops[id].kind == OpKind::Load; });
       const Op& first = kernel_.ops[ids.front()];
       const bool alike = std::all_of(ids.begin(), ids.end(), [&](OpId id) {
         const Op& op = kernel_.ops[id];
@@ -327,8 +326,10 @@ class Planner {
     std::string name = base;
     auto taken = [&] {
       return std::any_of(plan_.rings.begin(), plan_.rings.end(), [&](const isa::Ring& r) { return r.name == name; }) ||
-             std::any_of(kernel_.symbols.begin(), kernel_.symbols.end(), [&](const Symbol& s) { return s.name == name; }) ||
-             std::any_of(kernel_.values.begin(), kernel_.values.end(), [&](const ir::Value& v) { return v.name == name; });
+             std::any_of(kernel_.symbols.begin(), kernel_.symbols.end(),
+                         [&](const Symbol& s) { return s.name == name; }) ||
+             std::any_of(kernel_.values.begin(), kernel_.values.end(),
+                         [&](const ir::Value& v) { return v.name == name; });
     };
     for (int i = 1; taken(); ++i) {
       name = base + "_" + std::to_string(i);
@@ -338,12 +339,15 @@ class Planner {
 
   double copy_cycles(Space from, Space to, CoreKind core, int64_t bytes) const {
     const DataPath* path = target_.path(from, to, core);
-    return path == nullptr ? 0 : path->start_cycles + path->latency_cycles + static_cast<double>(bytes) / path->bytes_per_cycle;
+    return path == nullptr
+               ? 0
+               : path->start_cycles + path->latency_cycles + static_cast<double>(bytes) / path->bytes_per_cycle;
   }
 
-  // As many as keep the slower of the two copies busy: a slot is taken from the begin of its push until the producer hears
-  // that it is free, and in that time the slower side could handle so many tiles. Never less than two, one being worked
-  // on while the next one comes. Local slots take the consumer's memory: at most half of it for all rings together.
+  // As many as keep the slower of the two copies busy: a slot is taken from the begin of its push until the producer
+  // hears that it is free, and in that time the slower side could handle so many tiles. Never less than two, one being
+  // worked on while the next one comes. Local slots take the consumer's memory: at most half of it for all rings
+  // together.
   int64_t ring_slots(const isa::Ring& ring) const {
     const bool to_vec = ring.direction == RingDirection::C2V;
     const bool local = target_.ring_is_local(ring.direction);
@@ -352,10 +356,12 @@ class Planner {
     const int64_t lane = byte_size(ring.dtype, ring.lane_rows() * ring.lane_cols());
     const double push = copy_cycles(from, local ? to : Space::Gm, to_vec ? CoreKind::Cube : CoreKind::Vec,
                                     to_vec ? ring.slot_bytes() : lane);
-    const double pop = local ? 0 : copy_cycles(Space::Gm, to, to_vec ? CoreKind::Vec : CoreKind::Cube,
-                                               to_vec ? lane : ring.slot_bytes());
+    const double pop =
+        local ? 0
+              : copy_cycles(Space::Gm, to, to_vec ? CoreKind::Vec : CoreKind::Cube, to_vec ? lane : ring.slot_bytes());
     const double taken = push + pop + 2 * target_.ring_latency_cycles;
-    int64_t slots = std::clamp<int64_t>(static_cast<int64_t>(std::ceil(taken / std::max({push, pop, 1.0}))), 2, kMostSlots);
+    int64_t slots =
+        std::clamp<int64_t>(static_cast<int64_t>(std::ceil(taken / std::max({push, pop, 1.0}))), 2, kMostSlots);
     const int64_t bytes = to_vec ? lane : ring.slot_bytes();
     const int64_t share = target_.space(to).bytes / 2 / static_cast<int64_t>(crossing_count(to_vec));
     while (local && slots > 1 && slots * bytes > share) {

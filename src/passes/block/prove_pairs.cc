@@ -21,6 +21,7 @@
 // runs).
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "pto/result.h"
 #include "src/passes/block/ring_events.h"
@@ -32,8 +33,8 @@ namespace {
 
 using ir::OpId;
 
-constexpr size_t kMostSteps = 20000;  // of one core in one run
-constexpr size_t kMostRuns = 4000;    // assignments of atoms
+constexpr size_t kMostSteps = 100000;  // of one core in one run
+constexpr size_t kMostRuns = 4000;     // assignments of atoms
 constexpr int64_t kMore = 2;
 constexpr size_t kMostAtoms = 6;
 
@@ -66,16 +67,13 @@ class PairProver {
     if (!find_atoms(atoms)) {
       return false;
     }
-    const int64_t most = largest_value();
     std::vector<std::string> names;
     for (const auto& [name, value] : atoms) {
       names.push_back(name);
     }
     // All combinations of small values, or of fewer values where there are many atoms.
-    std::vector<int64_t> values;
-    for (int64_t value = 0; value <= most; ++value) {
-      values.push_back(value);
-    }
+    std::vector<int64_t> values = values_to_try();
+    const int64_t most = values.back();
     size_t runs = 1;
     for (size_t i = 0; i < names.size(); ++i) {
       runs *= values.size();
@@ -111,28 +109,25 @@ class PairProver {
     return dim || atom == "block_count()" ? 1 : 0;
   }
 
-  // Beyond the slots of all rings and every constant that bounds may add to an atom.
-  int64_t largest_value() const {
+  // Small values up to some more tiles than can be on their way, and around every constant that is added to or compared with
+  // something in a bound or condition (factors and divisors are part of atoms).
+  std::vector<int64_t> values_to_try() const {
     int64_t slots = 0;
     for (const isa::Ring& ring : cube_.core().rings) {
-      slots = std::max(slots, ring.slots);
+      slots += ring.slots + 1;  // and one in a core's hands
     }
-    int64_t constant = 0;
+    std::set<int64_t> values;
+    for (int64_t value = 0; value <= slots + kMore; ++value) {
+      values.insert(value);
+    }
     for (const RingProgram* program : {&cube_, &vec_}) {
-      for (OpId id : ir::ops_in_order(program->core())) {
-        const ir::Op& op = program->core().ops[id];
-        if (op.kind != ir::OpKind::For && op.kind != ir::OpKind::If) {
-          continue;
-        }
-        for (ExprId expr : op.exprs) {
-          for (ExprId part : program->core().exprs.post_order(expr)) {
-            const int64_t value = program->core().exprs.constant(part).value_or(0);
-            constant = std::max(constant, value <= 2 * isa::kMaxRingSlots ? value : 0);
-          }
+      for (int64_t constant : program->constants()) {
+        for (int64_t value : {constant - 1, constant, constant + 1, constant + slots + kMore}) {
+          values.insert(std::max<int64_t>(0, value));
         }
       }
     }
-    return slots + constant + kMore;
+    return {values.begin(), values.end()};
   }
 
   std::vector<Process> processes() const {

@@ -14,9 +14,9 @@ struct RingProgram::State {
   int64_t lane = 0;
   Atoms* atoms = nullptr;
   size_t budget = 0;
-  int depth = 0;                           // of loops
-  std::map<SymId, int64_t> loops;          // values of loop variables
-  std::map<SymId, int> depths;             // which loop, from outside
+  int depth = 0;                   // of loops
+  std::map<SymId, int64_t> loops;  // values of loop variables
+  std::map<SymId, int> depths;     // which loop, from outside
   std::map<SymId, ExprId> lets;
   std::vector<RingEvent> events;
 };
@@ -49,6 +49,36 @@ bool RingProgram::matters(ir::RegionId region) const {
   }
   if (found) {
     const_cast<RingProgram*>(this)->relevant_.insert(region);
+  }
+  return found;
+}
+
+void RingProgram::add_constants(ExprId expr, std::set<int64_t>& found) const {
+  const ExprNode& node = core_.exprs[expr];
+  if (is_leaf(node.op) || node.op == ExprOp::CeilDiv || node.op == ExprOp::FloorDiv || node.op == ExprOp::Mod) {
+    return;  // quotients are atoms
+  }
+  for (ExprId operand : {node.a, node.b}) {
+    const auto value = core_.exprs.constant(operand);
+    if (value && node.op != ExprOp::Mul) {
+      found.insert(*value < 0 ? -*value : *value);
+    }
+    add_constants(operand, found);
+  }
+}
+
+std::set<int64_t> RingProgram::constants() const {
+  std::set<int64_t> found;
+  for (OpId id : ir::ops_in_order(core_)) {
+    const Op& op = core_.ops[id];
+    const bool relevant =
+        std::any_of(op.regions.begin(), op.regions.end(), [&](ir::RegionId r) { return relevant_.count(r) != 0; });
+    // The trip count of a loop with another step is an atom.
+    if (relevant && (op.kind != OpKind::For || core_.exprs.constant(op.exprs[2]) == 1)) {
+      for (ExprId expr : op.exprs) {
+        add_constants(expr, found);
+      }
+    }
   }
   return found;
 }
@@ -107,9 +137,8 @@ int64_t RingProgram::trips(const Op& loop, State& state) const {
     return length <= 0 ? 0 : (length - 1) / std::max<int64_t>(1, *step) + 1;
   }
   const bool from_zero = core_.exprs.constant(loop.exprs[0]) == 0;
-  const std::string length =
-      from_zero ? text(loop.exprs[1], state)
-                : "(" + text(loop.exprs[1], state) + " - " + text(loop.exprs[0], state) + ")";
+  const std::string length = from_zero ? text(loop.exprs[1], state)
+                                       : "(" + text(loop.exprs[1], state) + " - " + text(loop.exprs[0], state) + ")";
   return state.atoms->emplace("ceildiv(" + length + ", " + text(loop.exprs[2], state) + ")", 1).first->second;
 }
 
@@ -167,8 +196,8 @@ std::string RingProgram::text(ExprId expr, const State& state) const {
   if (is_leaf(node.op)) {
     return core_.exprs.print(expr, core_.symbols);
   }
-  static constexpr const char* kNames[] = {"", "", "", "", "", "", "+", "-", "*", "/", "ceildiv", "%", "min",
-                                           "max", "/", "<", "<=", "==", "!=", "&&", "||"};
+  static constexpr const char* kNames[] = {"",  "",    "",    "",  "",  "",   "+",  "-",  "*",  "/", "ceildiv",
+                                           "%", "min", "max", "/", "<", "<=", "==", "!=", "&&", "||"};
   const std::string a = text(node.a, state);
   const std::string b = text(node.b, state);
   const std::string name = kNames[static_cast<size_t>(node.op)];

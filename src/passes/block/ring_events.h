@@ -31,12 +31,16 @@ class RingProgram {
 
   const ir::Function& core() const { return core_; }
   bool local(const isa::Ring& ring) const { return target_.ring_is_local(ring.direction); }
+  // Constants that are added to or compared with something in the bounds of loops and the conditions of branches around
+  // ring instructions.
+  std::set<int64_t> constants() const;
   // The events for a lane, in order. Atoms that have no value yet get `missing` and are added. nullopt: more than `most`
   // steps.
   std::optional<std::vector<RingEvent>> run(int64_t lane, Atoms& atoms, size_t most) const;
 
  private:
   struct State;
+  void add_constants(ExprId expr, std::set<int64_t>& found) const;
   bool matters(ir::RegionId region) const;
   bool region(ir::RegionId region, State& state) const;
   int64_t trips(const ir::Op& loop, State& state) const;

@@ -400,9 +400,8 @@ Selector::TileRef Selector::new_buffer(const TileDesc& tile, const std::string& 
 Selector::TileRef Selector::define(const Op& op, size_t result) {
   const ValueId value = op.results[result];
   const auto directed = directed_.find(value);
-  const TileRef ref = directed != directed_.end()
-                          ? directed->second
-                          : new_buffer(describe(value), kernel_.values[value].name, op.spans);
+  const TileRef ref = directed != directed_.end() ? directed->second
+                                                  : new_buffer(describe(value), kernel_.values[value].name, op.spans);
   tiles_[value] = ref;
   return ref;
 }
@@ -525,7 +524,8 @@ void Selector::stop_rotating_private_buffers() {
 namespace {
 
 // The pair's own interface is the kernel's.
-ir::Function make_pair(const ir::Function& kernel, const SelectedKernel& cube, const SelectedKernel& vec, int64_t lanes) {
+ir::Function make_pair(const ir::Function& kernel, const SelectedKernel& cube, const SelectedKernel& vec,
+                       int64_t lanes) {
   ir::Function pair;
   pair.kind = FunctionKind::Pair;
   pair.name = kernel.name + "_pair";

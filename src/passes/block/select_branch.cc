@@ -1,5 +1,5 @@
-// Selection, branches: both sides of an `if` write a result into one buffer. A tile that one side only passes through is
-// changed in place where nobody else needs it afterwards, else copied.
+// Selection, branches: both sides of an `if` write a result into one buffer. A tile that one side only passes through
+// is changed in place where nobody else needs it afterwards, else copied.
 #include <algorithm>
 
 #include "src/passes/block/selector.h"
@@ -34,8 +34,9 @@ std::optional<Selector::TileRef> Selector::branch_result(OpId id, size_t i) {
     }
     const ir::Region& outer = kernel_.regions[around];
     const OpId def = kernel_.values[yielded].def;
-    const bool of_this_region = def.valid() ? std::find(outer.ops.begin(), outer.ops.end(), def) != outer.ops.end()
-                                            : std::find(outer.args.begin(), outer.args.end(), yielded) != outer.args.end();
+    const bool of_this_region = def.valid()
+                                    ? std::find(outer.ops.begin(), outer.ops.end(), def) != outer.ops.end()
+                                    : std::find(outer.args.begin(), outer.args.end(), yielded) != outer.args.end();
     const bool accumulator = kernel_.type(result).space == Space::Acc;
     if ((of_this_region && !used_after(around, id, yielded) && ring_buffers_.count(known->second.buffer) == 0) ||
         accumulator) {
@@ -67,8 +68,8 @@ bool Selector::branch(OpId id) {
       // Written in place only when the branch doesn't read what is there later on.
       bool read_later = false;
       for (const auto& [value, ref] : tiles_) {
-        read_later = read_later || (ref.buffer == results[i]->buffer && inside && used_after(region, def, value) &&
-                                    value != yielded);
+        read_later = read_later ||
+                     (ref.buffer == results[i]->buffer && inside && used_after(region, def, value) && value != yielded);
       }
       if (inside && !read_later) {
         directed_.emplace(yielded, *results[i]);

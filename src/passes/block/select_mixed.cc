@@ -71,9 +71,7 @@ bool Selector::cross(OpId id) {
 
 bool Selector::push(const Op& op, isa::RingId ring) {
   const ValueId value = op.operands[0];
-  auto write = [&] {
-    return emit(op, Opcode::TPush, {ring_operand(ring), tile(OperandKind::TileIn, use(value))});
-  };
+  auto write = [&] { return emit(op, Opcode::TPush, {ring_operand(ring), tile(OperandKind::TileIn, use(value))}); };
   return side_ == CoreKind::Vec && plan_.lanes == 2 && !shared(value) ? lane_zero(op.spans, write) : write();
 }
 

@@ -284,7 +284,8 @@ bool Selector::fill(const Op& op) {
     }
     return unsupported(op, "an accumulator starts from zeros or from a broadcast row");
   }
-  return emit(op, Opcode::TExpands, {tile(OperandKind::TileOut, define(op)), scalar(expr(op.exprs[0])), valid(op.results[0])});
+  return emit(op, Opcode::TExpands,
+              {tile(OperandKind::TileOut, define(op)), scalar(expr(op.exprs[0])), valid(op.results[0])});
 }
 
 bool Selector::broadcast(const Op& op) {
@@ -334,9 +335,9 @@ bool Selector::extract(const Op& op) {
   row.a = expr(op.exprs[0]);
   isa::Operand col = row;
   col.a = expr(op.exprs[1]);
-  return emit(op, Opcode::TExtract,
-              {tile(OperandKind::TileOut, define(op)), tile(OperandKind::TileIn, source), row, col,
-               valid(op.results[0])});
+  return emit(
+      op, Opcode::TExtract,
+      {tile(OperandKind::TileOut, define(op)), tile(OperandKind::TileIn, source), row, col, valid(op.results[0])});
 }
 
 bool Selector::fill_pad(const Op& op) {

@@ -1,6 +1,6 @@
-// Selection, loops of the cube core that send a tile to the vector lanes and wait for what they make of it. In order, both
-// kinds of core would take turns. So the loop runs a few iterations longer, and its first stage, what does not depend on
-// an answer, works for a later iteration than its second:
+// Selection, loops of the cube core that send a tile to the vector lanes and wait for what they make of it. In order,
+// both kinds of core would take turns. So the loop runs a few iterations longer, and its first stage, what does not
+// depend on an answer, works for a later iteration than its second:
 //
 //   for c in 0..n + 1 {
 //       if c < n  { ... push s, product of iteration c ... }
@@ -33,9 +33,7 @@ std::optional<Selector::Stages> Selector::stages_of(const Op& loop) const {
       std::any_of(loop.operands.begin(), loop.operands.end(), [&](ValueId init) { return mine(init); })) {
     return std::nullopt;
   }
-  auto pushes = [&](OpId id) {
-    return plan_.crossings.count(id) != 0 && mine(kernel_.ops[id].operands[0]);
-  };
+  auto pushes = [&](OpId id) { return plan_.crossings.count(id) != 0 && mine(kernel_.ops[id].operands[0]); };
   auto pops = [&](OpId id) { return plan_.crossings.count(id) != 0 && mine(kernel_.ops[id].results[0]); };
   std::vector<OpId> ops;
   for (OpId id : kernel_.regions[loop.regions[0]].ops) {
@@ -124,8 +122,8 @@ bool Selector::skewed_loop(const Op& loop, const Stages& stages) {
     let(loop.syms[0], exprs().add(lo, exprs().mul(iteration, step)), loop.spans);
     const std::vector<OpId>& mine_now = asking ? stages.ask : stages.answer;
     for (OpId id : kernel_.regions[loop.regions[0]].ops) {
-      const bool here = kernel_.ops[id].kind == OpKind::Let ||
-                        std::find(mine_now.begin(), mine_now.end(), id) != mine_now.end();
+      const bool here =
+          kernel_.ops[id].kind == OpKind::Let || std::find(mine_now.begin(), mine_now.end(), id) != mine_now.end();
       ok = ok && (!here || (statement(id) && free_behind(id)));
     }
   }

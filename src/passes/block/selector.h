@@ -18,7 +18,8 @@ namespace pto::passes {
 class Selector {
  public:
   // The program for one kind of core; of a mixed kernel its half.
-  Selector(const ir::Function& kernel, const MixedPlan& plan, CoreKind side, const Target& target, DiagnosticSink& sink);
+  Selector(const ir::Function& kernel, const MixedPlan& plan, CoreKind side, const Target& target,
+           DiagnosticSink& sink);
   std::optional<SelectedKernel> run();
 
  private:

@@ -14,7 +14,7 @@ namespace pto::passes {
 struct CounterUse {
   int64_t period = 1;
   int64_t exact = 0;
-  // Expressions whose dependence is too wild to be followed; they count as unknown.
+  // Expressions whose dependence is too wild to be followed: for large counters they count as unknown.
   std::set<ExprId> wild;
 };
 

@@ -86,6 +86,15 @@ void IdColouring::enter(const IdUse& use, int64_t first_id) {
   }
 }
 
+void IdColouring::forget_across(int item) {
+  for (auto& [pair, by_id] : used_) {
+    for (auto& users : by_id) {
+      std::erase_if(users,
+                    [&](const auto& user) { return user.second.first_item < item && user.second.last_item >= item; });
+    }
+  }
+}
+
 int64_t IdColouring::place(const IdUse& use, int depth) {
   int64_t best = -1;
   Point best_wait = 0;

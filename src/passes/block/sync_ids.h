@@ -33,6 +33,8 @@ class IdColouring {
       : order_(order), begins_(std::move(begins)), ends_(begins_), limit_(limit), loop_(loop) {}
   // The first id of the use, or -1 if there is none left. May add flags to the order, with ids, that make an id free.
   int64_t place(const IdUse& use) { return place(use, 0); }
+  // Flags that begin before an item and don't end before it are gone.
+  void forget_across(int item);
   // One behind the last id that was used, by pair.
   const Ids& ends() const { return ends_; }
 

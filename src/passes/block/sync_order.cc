@@ -34,7 +34,7 @@ void RegionOrder::add(const Flag& flag) {
   }
   for (size_t a = 0; a < kPipes; ++a) {
     for (size_t b = 0; b < kPipes; ++b) {
-      enter(fronts_[a][b], flag.wait, flag.wait);
+      enter(fronts_[a][b], flag.wait + 1, flag.wait);  // it stands behind the waits there
     }
   }
 }

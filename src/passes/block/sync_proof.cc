@@ -50,6 +50,26 @@ struct Needs {
   bool lane = false;
 };
 
+constexpr int64_t kNear = 8;  // below, counters are told apart where nothing repeats
+constexpr int64_t kUnknown = -1;
+
+int64_t trip_count(std::optional<int64_t> lo, std::optional<int64_t> hi, std::optional<int64_t> step) {
+  int64_t distance = 0;
+  if (!lo || !hi || !step || *step <= 0 || __builtin_sub_overflow(*hi, *lo, &distance)) {
+    return kUnknown;
+  }
+  return distance > 0 ? (distance - 1) / *step + 1 : 0;
+}
+
+std::optional<int64_t> counter_at(int64_t lo, int64_t step, int64_t iteration) {
+  int64_t way = 0;
+  int64_t value = 0;
+  if (__builtin_mul_overflow(iteration, step, &way) || __builtin_add_overflow(lo, way, &value)) {
+    return std::nullopt;
+  }
+  return value;
+}
+
 }  // namespace
 
 class SyncProver::Program {
@@ -71,6 +91,7 @@ class SyncProver::Program {
 
   const Needs& needs(ExprId expr);
   std::optional<int64_t> value(ExprId expr);
+  bool far(ExprId expr) const;
   std::string unknown_part(ExprId expr);
   const CounterUse& use_of(OpId loop);
 
@@ -90,7 +111,7 @@ class SyncProver::Program {
   bool lanes_differ_ = false;
   std::vector<std::optional<Needs>> needs_;  // by ExprId
   std::map<OpId, CounterUse> uses_;
-  std::set<ExprId> wild_;
+  std::map<ExprId, std::vector<SymId>> wild_;  // expressions of no period, and the counters it is about
 
   // Of one proof.
   ProofOptions options_;
@@ -185,7 +206,7 @@ std::optional<int64_t> SyncProver::Program::value(ExprId expr) {
     return constant;
   }
   const Needs& needed = needs(expr);
-  if (needed.block || (!wild_.empty() && wild_.count(expr) != 0)) {
+  if (needed.block || far(expr)) {
     return std::nullopt;
   }
   for (SymId sym : needed.symbols) {
@@ -201,6 +222,14 @@ std::optional<int64_t> SyncProver::Program::value(ExprId expr) {
   return core_.exprs.evaluate(expr, env);
 }
 
+// Does it depend on a counter in a way that nothing repeats, and has that counter come too far to look at each value?
+bool SyncProver::Program::far(ExprId expr) const {
+  const auto wild = wild_.empty() ? wild_.end() : wild_.find(expr);
+  return wild != wild_.end() && std::any_of(wild->second.begin(), wild->second.end(), [&](SymId counter) {
+           return known_[counter.index()].value_or(kNear) >= kNear;
+         });
+}
+
 // Why `value` does not know it, in words.
 std::string SyncProver::Program::unknown_part(ExprId expr) {
   const Needs& needed = needs(expr);
@@ -212,7 +241,7 @@ std::string SyncProver::Program::unknown_part(ExprId expr) {
       return "depends on `" + core_.symbols[sym.index()].name + "`";
     }
   }
-  return wild_.count(expr) != 0 ? "does not repeat as the loop goes on" : "has no value";
+  return far(expr) ? "does not repeat as the loop goes on" : "has no value";
 }
 
 const CounterUse& SyncProver::Program::use_of(OpId loop) {
@@ -220,8 +249,11 @@ const CounterUse& SyncProver::Program::use_of(OpId loop) {
   if (known != uses_.end()) {
     return known->second;
   }
-  const CounterUse& use = uses_.emplace(loop, counter_use(core_, core_.ops[loop])).first->second;
-  wild_.insert(use.wild.begin(), use.wild.end());
+  CounterUse& use = uses_.emplace(loop, counter_use(core_, core_.ops[loop])).first->second;
+  for (ExprId expr : use.wild) {
+    wild_[expr].push_back(core_.ops[loop].syms[0]);
+    use.exact = std::max(use.exact, kNear);
+  }
   return use;
 }
 
@@ -512,8 +544,7 @@ States SyncProver::Program::loop(OpId id, States states) {
   const auto hi = value(op.exprs[1]);
   const auto step = value(op.exprs[2]);
   const SymId counter = op.syms[0];
-  constexpr int64_t kUnknown = -1;
-  const int64_t trips = lo && hi && step && *step > 0 ? (*hi > *lo ? (*hi - *lo - 1) / *step + 1 : 0) : kUnknown;
+  const int64_t trips = trip_count(lo, hi, step);
   const uint32_t outer = moment_;
   states = keyed(std::move(states));
   States exits;
@@ -526,7 +557,7 @@ States SyncProver::Program::loop(OpId id, States states) {
   std::set<std::pair<Phase, std::string>> seen;
   std::map<std::pair<Phase, std::string>, SyncState> covers;  // by flags: merged states of a phase with too many
   for (int64_t i = 0; trips == kUnknown || i < trips; ++i) {
-    const auto now = lo && step ? std::optional<int64_t>(*lo + i * *step) : std::nullopt;
+    const auto now = lo && step ? counter_at(*lo, *step, i) : std::nullopt;
     Phase phase{0, 0};
     if (now) {
       phase = {(*now % use.period + use.period) % use.period, std::min(*now, use.exact)};

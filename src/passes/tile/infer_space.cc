@@ -1,8 +1,8 @@
 // Gives every tile of a kernel a memory and a layout. What a matrix product needs decides: its operands stand in the
 // left and right memories, its sum in the accumulator, a bias row in the bias memory; everything else is vector memory.
 // Loads for the matrix core go to the L1 memory (`mat`) and are moved on from there. What is written in the program is
-// kept. Where vector work uses a sum, or a product a vector tile, a `move` right behind the tile's definition takes it to
-// the other core of the cluster; a tile that both kinds of core load is loaded by both.
+// kept. Where vector work uses a sum, or a product a vector tile, a `move` right behind the tile's definition takes it
+// to the other core of the cluster; a tile that both kinds of core load is loaded by both.
 #include <algorithm>
 #include <map>
 
@@ -126,8 +126,8 @@ bool SpaceInference::spread_vectors() {
       }
       for (ValueId value : chain) {
         const OpId def = kernel_.values[value].def;
-        const bool product = def.valid() && (kernel_.ops[def].kind == OpKind::MatMul ||
-                                             kernel_.ops[def].kind == OpKind::MatMulBias);
+        const bool product =
+            def.valid() && (kernel_.ops[def].kind == OpKind::MatMul || kernel_.ops[def].kind == OpKind::MatMulBias);
         if (kernel_.type(value).is_tile() && in(value, Space::None) && !product) {
           place(value, Space::Vec);
           again = true;
@@ -233,8 +233,8 @@ void SpaceInference::place_rest(OpId id) {
     if (op.kind == OpKind::Load || op.kind == OpKind::FillPad) {
       const auto uses = uses_.find(result);
       if (uses != uses_.end()) {
-        const bool matrix = std::all_of(uses->second.begin(), uses->second.end(),
-                                        [&](OpId use) { return is_matrix_use(use, result); });
+        const bool matrix =
+            std::all_of(uses->second.begin(), uses->second.end(), [&](OpId use) { return is_matrix_use(use, result); });
         space = matrix ? Space::Mat : Space::Vec;
       }
     }
@@ -309,9 +309,8 @@ void SpaceInference::cross(OpId id, ValueId value, std::vector<OpId>& behind) {
   }
   const CoreKind other = type.space == Space::Acc ? CoreKind::Vec : CoreKind::Cube;
   const std::vector<OpId> uses = found->second;
-  if (std::none_of(uses.begin(), uses.end(), [&](OpId use) {
-        return works_on(use, value, other) && kernel_.ops[use].kind != OpKind::Move;
-      })) {
+  if (std::none_of(uses.begin(), uses.end(),
+                   [&](OpId use) { return works_on(use, value, other) && kernel_.ops[use].kind != OpKind::Move; })) {
     return;
   }
   const ValueId sent = move(value, other == CoreKind::Vec ? Space::Vec : Space::Mat, behind, kernel_.ops[id].spans);

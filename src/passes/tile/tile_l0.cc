@@ -6,6 +6,8 @@
 // Only products whose operands come from `mat` by a move of their own are cut: what is written by hand with `extract`
 // stays. Bounds of loops are the valid extents, so that every piece has something in it; the loop over K, which a sum
 // goes through, runs at least once.
+#include "src/passes/tile/tile_l0.h"
+
 #include <algorithm>
 #include <functional>
 #include <set>
@@ -409,6 +411,7 @@ PassResult tile_l0(PassContext& context) {
   bool changed = false;
   for (ir::Function& kernel : context.module.functions) {
     if (kernel.kind == ir::FunctionKind::Kernel) {
+      changed = split_sums(kernel, context.target) || changed;
       changed = L0Tiler(kernel, context.target).run() || changed;
     }
   }

@@ -1,7 +1,6 @@
-// --report=sync: every synchronisation with the race that it prevents, in words and as JSON; and how many flags the compiler
-// needs where a careful person has counted.
+// --report=sync: every synchronisation with the race that it prevents, in words and as JSON; and how many flags the
+// compiler needs where a careful person has counted.
 #include <catch2/catch.hpp>
-
 #include <nlohmann/json.hpp>
 
 #include "tests/unit/driver/ptoc.h"
@@ -21,8 +20,8 @@ Json report_of(const Folder& folder, const std::string& program, const std::stri
 
 // The branches of T2: nothing that the `if` computes is used.
 constexpr const char* kBranchMerge = R"(
-kernel merge[M](n: i32) -> (d: f32[M, 64]) {
-    parallel i in 0..M step 64 {
+kernel merge(n: i32) -> (d: f32[256, 64]) {
+    parallel i in 0..256 step 64 {
         let a = full(f32[64, 64], 1.0);
         var c = zeros(f32[64, 64]);
         if n > 0 {
@@ -82,7 +81,7 @@ TEST_CASE("the report shows the race behind each flag of a hand-written core") {
   CHECK(core["syncs"].at(1)["kind"] == "barrier");
 
   const Outcome run = ptoc({program, "--report=sync", "-o", folder / "k.ptobin"});
-  CHECK_THAT(run.out, Catch::Contains("core vec f: 3 flags, 1 barrier: 1 needed, 3 surplus"));
+  CHECK_THAT(run.out, Catch::Contains("core vec f_vec: 3 flags, 1 barrier: 1 needed, 3 surplus"));
   CHECK_THAT(run.out, Catch::Contains("    1  flag mte2 -> v, id 3, set at line 4, waited for at line 5\n"));
   CHECK_THAT(run.out, Catch::Contains("needed: without it `tload` on mte2 (line 3) writes bytes 0x100 to 0x900 of vec, "
                                       "`tmuls` on v (line 6) "));
@@ -99,7 +98,7 @@ TEST_CASE("dropping a synchronisation that does not exist is told") {
   CHECK(ptoc({program, "--drop-sync=1", "--skip-pass=insert-sync", "-o", folder / "k.ptobin"}).code != 0);
 }
 
-TEST_CASE("every flag that the compiler inserts in a sample prevents a race") {
+TEST_CASE("the compiler inserts no flag in a sample that it could do without") {
   const Folder folder;
   for (const std::string target : {"a2a3", "a5"}) {
     for (const std::string& name : samples()) {
@@ -107,7 +106,10 @@ TEST_CASE("every flag that the compiler inserts in a sample prevents a race") {
       for (const Json& core : report["cores"]) {
         INFO(name << " on " << target << ": " << core.dump(1));
         CHECK(core["syncs"].size() > 0);
-        CHECK(core["needed"] == core["syncs"].size());
+        CHECK(core["surplus"] == 0);
+        CHECK(core["unknown"] == 0);
+        // A flag can be there for another one, where a loop may run no time.
+        CHECK(core["kept"] <= 1);
         CHECK(core["barriers"] == 0);
       }
     }
@@ -119,8 +121,8 @@ TEST_CASE("T2: a branch that nobody's result depends on costs no barrier and no 
   for (const std::string target : {"a2a3", "a5"}) {
     const Json report = report_of(folder, folder.write("t2.pto", kBranchMerge), target);
     INFO(report.dump(1));
-    // By hand: everything but the store is work of the vector pipe, in order by itself. The store waits for the sum, the
-    // next block's sum for the store.
+    // By hand: everything but the store is work of the vector pipe, in order by itself. The store waits for the sum,
+    // the next block's sum for the store.
     CHECK(report["cores"].at(0)["flags"] <= 2);
     CHECK(report["cores"].at(0)["barriers"] == 0);
   }

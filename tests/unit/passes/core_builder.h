@@ -172,20 +172,23 @@ class RandomCore {
       return;
     }
     --left_;
+    const uint32_t to = any();
+    const uint32_t a = any();
+    const uint32_t b = any();
     switch (what) {
       case 0:
       case 1:
-        return b_.load(any());
+        return b_.load(to);
       case 2:
       case 3:
-        return b_.store(any());
+        return b_.store(to);
       case 4:
-        return b_.exp(any(), any());
+        return b_.exp(to, a);
       case 5:
-        b_.inst(isa::Opcode::TRowSum, {any(), any(), any()});
+        b_.inst(isa::Opcode::TRowSum, {to, a, b});
         return;
       default:
-        return b_.add(any(), any(), any());
+        return b_.add(to, a, b);
     }
   }
 

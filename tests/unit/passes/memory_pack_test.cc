@@ -77,7 +77,8 @@ PackProblem random_problem(uint64_t seed, size_t count) {
   problem.align = random() % 2 == 0 ? 32 : 512;
   for (size_t i = 0; i < count; ++i) {
     PackItem item;
-    item.bytes = 32 * static_cast<int64_t>(1 + random() % (random() % 3 == 0 ? 64 : 16));
+    const uint64_t most = random() % 3 == 0 ? 64 : 16;
+    item.bytes = 32 * static_cast<int64_t>(1 + random() % most);
     int64_t at = static_cast<int64_t>(random() % 10);
     for (uint64_t parts = 1 + random() % 2; parts > 0; --parts) {
       const int64_t end = at + static_cast<int64_t>(random() % 6);
