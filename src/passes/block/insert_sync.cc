@@ -20,9 +20,11 @@
 #include <utility>
 
 #include "src/passes/analysis/rewrite.h"
+#include "src/passes/block/sync_barriers.h"
 #include "src/passes/block/sync_deps.h"
 #include "src/passes/block/sync_ids.h"
 #include "src/passes/block/sync_order.h"
+#include "src/passes/block/sync_proof.h"
 #include "src/passes/block/sync_units.h"
 #include "src/passes/pass.h"
 
@@ -85,6 +87,7 @@ class Inserter {
   void order_dependences(std::vector<Dependence> deps, RegionOrder& order, int64_t depth);
   void merge_neighbours(const std::vector<Item>& items, RegionOrder& order) const;
   bool only_on(const std::vector<Item>& items, int first, int last, Pipe pipe) const;
+  bool is_balanced(RegionOrder& order, const Flag& flag) const;
   bool balance(RegionOrder& order, int64_t depth);
   void separate_iterations(RegionOrder& order);
   void allocate_ids(RegionOrder& order);
@@ -235,7 +238,10 @@ void Inserter::order_dependences(std::vector<Dependence> deps, RegionOrder& orde
   std::stable_sort(deps.begin(), deps.end(),
                    [&](const Dependence& a, const Dependence& b) { return reach(a) < reach(b); });
   for (const Dependence& d : deps) {
-    if (order.ordered(d.src, item_point(d.from), d.dst, item_point(d.to), d.distance)) {
+    // The body of the outermost loop runs once: iterations with the same slot lie so many apart.
+    const bool again = nesting_ > 2;
+    if (again ? order.ordered_alike(d.src, item_point(d.from), d.dst, item_point(d.to), d.distance)
+              : order.ordered(d.src, item_point(d.from), d.dst, item_point(d.to), d.distance)) {
       continue;
     }
     Flag flag;
@@ -290,8 +296,10 @@ void Inserter::merge_neighbours(const std::vector<Item>& items, RegionOrder& ord
 
 // An id must not be set again before it was waited for: in a loop that is about the next iteration that uses it; of a
 // flag from an earlier iteration, about the wait in the same one.
-bool is_balanced(const RegionOrder& order, const Flag& flag) {
-  return order.ordered(flag.dst, flag.wait, flag.src, flag.set, flag.distance == 0 ? flag.ids : 0);
+bool Inserter::is_balanced(RegionOrder& order, const Flag& flag) const {
+  const int64_t iterations = flag.distance == 0 ? flag.ids : 0;
+  return nesting_ > 2 ? order.ordered_alike(flag.dst, flag.wait, flag.src, flag.set, iterations)
+                      : order.ordered(flag.dst, flag.wait, flag.src, flag.set, iterations);
 }
 
 // Adds flags in the other direction where that isn't implied. False if there is no place for one.
@@ -557,15 +565,19 @@ void Inserter::emit(ir::RegionId id, const std::vector<Item>& items, RegionOrder
   core_.regions[id].ops = std::move(out);
 }
 
+void report_spill(PassContext& context, const ir::Function& core, OpId at, Pipe src, Pipe dst) {
+  context.sink.report(
+      DiagId::EventIdsExhausted, core.ops[at].span(),
+      {std::string(isa::spelling(src)), std::string(isa::spelling(dst)), std::to_string(context.target.event_ids)});
+}
+
 // Says which flags did not get ids, of those barriers that are still there.
 void report_spills(PassContext& context, const ir::Function& core, const std::vector<Inserter::Spill>& spills) {
   std::vector<bool> stands(core.ops.size());
   for_each_op(core, [&](OpId id) { stands[id.index()] = true; });
   for (const auto& [barrier, pipes] : spills) {
     if (stands[barrier.index()]) {
-      context.sink.report(DiagId::EventIdsExhausted, core.ops[barrier].span(),
-                          {std::string(isa::spelling(pipes.first)), std::string(isa::spelling(pipes.second)),
-                           std::to_string(context.target.event_ids)});
+      report_spill(context, core, barrier, pipes.first, pipes.second);
     }
   }
 }
@@ -589,15 +601,23 @@ void insert_flags(PassContext& context, ir::Function& core) {
       continue;
     }
     elide(trial);
-    if (compact_event_ids(trial, target.event_ids)) {
+    if (compact_event_ids(trial, target.event_ids) && sync_is_proved(trial, target)) {
       core = std::move(trial);
       return;
     }
   }
-  Inserter inserter(target, core, target.event_ids, true);
+  ir::Function spilled = core;
+  Inserter inserter(target, spilled, target.event_ids, true);
   inserter.run();
-  elide(core);
-  report_spills(context, core, inserter.spills());
+  elide(spilled);
+  if (sync_is_proved(spilled, target)) {
+    core = std::move(spilled);
+    report_spills(context, core, inserter.spills());
+    return;
+  }
+  for (const InsertedBarrier& barrier : insert_barriers(core, target)) {
+    report_spill(context, core, barrier.before, barrier.src, barrier.dst);
+  }
 }
 
 }  // namespace

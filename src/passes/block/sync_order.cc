@@ -41,6 +41,7 @@ void RegionOrder::add(const Flag& flag) {
 
 void RegionOrder::replace(std::vector<Flag> flags) {
   flags_.clear();
+  alike_.clear();
   for (auto& row : fronts_) {
     row.fill({});
   }
@@ -94,6 +95,24 @@ bool RegionOrder::ordered(isa::Pipe src, Point from, isa::Pipe dst, Point to, in
     }
   }
   return true;
+}
+
+bool RegionOrder::ordered_alike(isa::Pipe src, Point from, isa::Pipe dst, Point to, int64_t rotation) {
+  if (rotation <= 1) {
+    return ordered(src, from, dst, to, rotation);
+  }
+  Alike& alike = alike_[rotation];
+  if (alike.order == nullptr) {
+    alike.order = std::make_unique<RegionOrder>(length_ / 4);
+  }
+  for (; alike.seen < flags_.size(); ++alike.seen) {
+    Flag flag = flags_[alike.seen];
+    if (flag.distance <= 1 || flag.distance == rotation) {
+      flag.distance = std::min<int64_t>(flag.distance, 1);
+      alike.order->add(flag);
+    }
+  }
+  return alike.order->ordered(src, from, dst, to, 1);
 }
 
 }  // namespace pto::passes

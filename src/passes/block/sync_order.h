@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <vector>
 
 #include "pto/isa.h"
@@ -54,6 +55,9 @@ class RegionOrder {
 
   // Is whatever stands at `from` on pipe `src` before whatever stands at `to` on pipe `dst`, `iterations` later?
   bool ordered(isa::Pipe src, Point from, isa::Pipe dst, Point to, int64_t iterations) const;
+  // The same for the next iteration with the same slot of `rotation`, in a loop that runs again and again: its counter
+  // begins anew, so other iterations need not lie between. Only flags that rotate alike are of use.
+  bool ordered_alike(isa::Pipe src, Point from, isa::Pipe dst, Point to, int64_t rotation);
 
  private:
   // Flags from one pipe to another that no other one beats, by where they are set: later sets come with later waits.
@@ -65,6 +69,12 @@ class RegionOrder {
   Point length_;
   std::vector<Flag> flags_;
   std::array<std::array<Front, isa::kPipeCount>, isa::kPipeCount> fronts_;
+  // By rotation: the flags that count there, those that rotate as if from one iteration to the next.
+  struct Alike {
+    size_t seen = 0;  // of flags_
+    std::unique_ptr<RegionOrder> order;
+  };
+  std::map<int64_t, Alike> alike_;
 };
 
 }  // namespace pto::passes

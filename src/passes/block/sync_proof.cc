@@ -14,8 +14,8 @@
 #include <set>
 
 #include "src/passes/analysis/rewrite.h"
-#include "src/passes/block/sync_counter.h"
 #include "src/passes/block/sync_state.h"
+#include "src/passes/block/sync_values.h"
 
 namespace pto::passes {
 
@@ -44,13 +44,6 @@ struct Moment {
   uint32_t outer = 0;
 };
 
-struct Needs {
-  std::vector<SymId> symbols;
-  bool block = false;  // block_index(), block_count()
-  bool lane = false;
-};
-
-constexpr int64_t kNear = 8;  // below, counters are told apart where nothing repeats
 constexpr int64_t kUnknown = -1;
 
 int64_t trip_count(std::optional<int64_t> lo, std::optional<int64_t> hi, std::optional<int64_t> step) {
@@ -89,12 +82,6 @@ class SyncProver::Program {
   std::pair<size_t, size_t> place(const isa::Operand& operand, bool& vague);
   std::optional<size_t> flag(OpId id);
 
-  const Needs& needs(ExprId expr);
-  std::optional<int64_t> value(ExprId expr);
-  bool far(ExprId expr) const;
-  std::string unknown_part(ExprId expr);
-  const CounterUse& use_of(OpId loop);
-
   States keyed(States states);
   void limit(States& states);
   bool too_much(const States& states);
@@ -108,17 +95,11 @@ class SyncProver::Program {
   SyncCells cells_;
   std::vector<Pipe> pipe_of_;      // by OpId
   std::vector<bool> popped_into_;  // by buffer: a tpop names it, so its name without a slot is the tile popped last
-  bool lanes_differ_ = false;
-  std::vector<std::optional<Needs>> needs_;  // by ExprId
-  std::map<OpId, CounterUse> uses_;
-  std::map<ExprId, std::vector<SymId>> wild_;  // expressions of no period, and the counters it is about
+  SyncValues values_;
 
   // Of one proof.
   ProofOptions options_;
   const std::vector<bool>* without_ = nullptr;
-  std::vector<std::optional<int64_t>> known_;  // by SymId
-  std::vector<int64_t> ints_;
-  int64_t lane_ = 0;
   std::map<FlagKey, size_t> flag_numbers_;
   std::vector<FlagKey> flag_keys_;
   std::vector<Moment> moments_;
@@ -141,29 +122,16 @@ SyncProver::Program::Program(const ir::Function& core, const Target& target)
       cells_(core, target),
       pipe_of_(core.ops.size(), Pipe::All),
       popped_into_(core.buffers.size()),
-      needs_(core.exprs.size()),
-      known_(core.symbols.size()),
-      ints_(core.symbols.size()) {
+      values_(core) {
   for_each_op(core, [&](OpId id) {
-    const Op& op = core.ops[id];
-    auto look = [&](ExprId expr) { lanes_differ_ = lanes_differ_ || (expr.valid() && needs(expr).lane); };
-    if (op.kind == OpKind::Let || op.kind == OpKind::If || op.kind == OpKind::For) {
-      for (ExprId expr : op.exprs) {
-        look(expr);
-      }
-    }
-    if (op.kind != OpKind::Inst) {
+    const isa::Inst& inst = core.ops[id].inst;
+    if (core.ops[id].kind != OpKind::Inst) {
       return;
     }
-    pipe_of_[id.index()] = isa::pipe_of(op.inst, core.buffers, target);
-    for (const isa::Operand& operand : op.inst.operands) {
-      if (isa::is_tile(operand.kind)) {
-        look(operand.slot);
-        if (op.inst.opcode == isa::Opcode::TPop) {
-          popped_into_[operand.buffer.index()] = true;
-        }
-      } else if (operand.kind == isa::OperandKind::Event) {
-        look(operand.a);
+    pipe_of_[id.index()] = isa::pipe_of(inst, core.buffers, target);
+    for (const isa::Operand& operand : inst.operands) {
+      if (isa::is_tile(operand.kind) && inst.opcode == isa::Opcode::TPop) {
+        popped_into_[operand.buffer.index()] = true;
       }
     }
   });
@@ -176,85 +144,10 @@ SyncProof SyncProver::Program::prove(const ProofOptions& options, const std::vec
   reported_.clear();
   gave_up_ = false;
   // The lanes of a cluster run the same program; where it asks for the lane, each is a program of its own.
-  for (int64_t lane = 0; lane < (lanes_differ_ ? 2 : 1) && !gave_up_; ++lane) {
+  for (int64_t lane = 0; lane < (values_.lanes_differ() ? 2 : 1) && !gave_up_; ++lane) {
     run(lane);
   }
   return std::move(proof_);
-}
-
-// ---- expressions
-
-// What the value of an expression depends on; found once for each.
-const Needs& SyncProver::Program::needs(ExprId expr) {
-  std::optional<Needs>& known = needs_[expr.index()];
-  if (!known) {
-    Needs result;
-    core_.exprs.collect_symbols(expr, result.symbols);
-    for (ExprId node : core_.exprs.nodes_of(expr)) {
-      const ExprOp op = core_.exprs[node].op;
-      result.block = result.block || op == ExprOp::BlockIndex || op == ExprOp::BlockCount;
-      result.lane = result.lane || op == ExprOp::LaneIndex;
-    }
-    known = std::move(result);
-  }
-  return *known;
-}
-
-// The value of an expression whose symbols are loop counters with known values, or lets of such; nullopt otherwise.
-std::optional<int64_t> SyncProver::Program::value(ExprId expr) {
-  if (const auto constant = core_.exprs.constant(expr)) {
-    return constant;
-  }
-  const Needs& needed = needs(expr);
-  if (needed.block || far(expr)) {
-    return std::nullopt;
-  }
-  for (SymId sym : needed.symbols) {
-    const auto& known = known_[sym.index()];
-    if (!known) {
-      return std::nullopt;
-    }
-    ints_[sym.index()] = *known;
-  }
-  ExprEnv env;
-  env.ints = ints_;
-  env.lane_index = lane_;
-  return core_.exprs.evaluate(expr, env);
-}
-
-// Does it depend on a counter in a way that nothing repeats, and has that counter come too far to look at each value?
-bool SyncProver::Program::far(ExprId expr) const {
-  const auto wild = wild_.empty() ? wild_.end() : wild_.find(expr);
-  return wild != wild_.end() && std::any_of(wild->second.begin(), wild->second.end(), [&](SymId counter) {
-           return known_[counter.index()].value_or(kNear) >= kNear;
-         });
-}
-
-// Why `value` does not know it, in words.
-std::string SyncProver::Program::unknown_part(ExprId expr) {
-  const Needs& needed = needs(expr);
-  if (needed.block) {
-    return "depends on the block";
-  }
-  for (SymId sym : needed.symbols) {
-    if (!known_[sym.index()]) {
-      return "depends on `" + core_.symbols[sym.index()].name + "`";
-    }
-  }
-  return far(expr) ? "does not repeat as the loop goes on" : "has no value";
-}
-
-const CounterUse& SyncProver::Program::use_of(OpId loop) {
-  const auto known = uses_.find(loop);
-  if (known != uses_.end()) {
-    return known->second;
-  }
-  CounterUse& use = uses_.emplace(loop, counter_use(core_, core_.ops[loop])).first->second;
-  for (ExprId expr : use.wild) {
-    wild_[expr].push_back(core_.ops[loop].syms[0]);
-    use.exact = std::max(use.exact, kNear);
-  }
-  return use;
 }
 
 // ---- findings
@@ -312,8 +205,8 @@ void SyncProver::Program::race(OpId id, size_t track, const Origin& earlier, Pip
     const OpId unknown = vague ? id : finding.first;
     finding.kind = SyncFinding::Kind::Undecided;
     for (const isa::Operand& operand : core_.ops[unknown].inst.operands) {
-      if (isa::is_tile(operand.kind) && operand.slot.valid() && !value(operand.slot)) {
-        finding.why = "the slot of `" + core_.buffers[operand.buffer.index()].name + "` " + unknown_part(operand.slot) +
+      if (isa::is_tile(operand.kind) && operand.slot.valid() && !values_.value(operand.slot)) {
+        finding.why = "the slot of `" + core_.buffers[operand.buffer.index()].name + "` " + values_.unknown_part(operand.slot) +
                       ", so " + describe_access(core_, finding.first, finding.first_pipe) + " and " +
                       describe_access(core_, id, pipe) + " may touch the same bytes with no order between them";
         break;
@@ -336,7 +229,7 @@ std::pair<size_t, size_t> SyncProver::Program::place(const isa::Operand& operand
   if (!operand.slot.valid()) {
     return cells_.of_buffer(operand.buffer, popped_into_[operand.buffer.index()] ? -1 : 0);
   }
-  const auto slot = buffer.slots == 1 ? std::optional<int64_t>(0) : value(operand.slot);
+  const auto slot = buffer.slots == 1 ? std::optional<int64_t>(0) : values_.value(operand.slot);
   vague = !slot;
   return cells_.of_buffer(operand.buffer, slot.value_or(-1));
 }
@@ -373,9 +266,9 @@ void SyncProver::Program::access(OpId id, const isa::Operand& operand, Pipe pipe
 
 std::optional<size_t> SyncProver::Program::flag(OpId id) {
   const auto& operands = core_.ops[id].inst.operands;
-  const auto event = value(operands[2].a);
+  const auto event = values_.value(operands[2].a);
   if (!event) {
-    undecided(id, "the event id " + unknown_part(operands[2].a));
+    undecided(id, "the event id " + values_.unknown_part(operands[2].a));
     return std::nullopt;
   }
   const FlagKey key{static_cast<Pipe>(operands[0].attribute), static_cast<Pipe>(operands[1].attribute), *event};
@@ -511,7 +404,7 @@ States SyncProver::Program::region(ir::RegionId id, States states) {
     } else if (op.kind == OpKind::If) {
       states = branch(op_id, std::move(states));
     } else if (op.kind == OpKind::Let) {
-      known_[op.syms[0].index()] = value(op.exprs[0]);
+      values_.set(op.syms[0], values_.value(op.exprs[0]));
     } else if (op.kind == OpKind::Inst) {
       for (auto& [key, state] : states) {
         instruction(op_id, state);  // keys are brought up to date where states meet: at loops and branches
@@ -526,7 +419,7 @@ States SyncProver::Program::region(ir::RegionId id, States states) {
 
 States SyncProver::Program::branch(OpId id, States states) {
   const Op& op = core_.ops[id];
-  const auto condition = value(op.exprs[0]);
+  const auto condition = values_.value(op.exprs[0]);
   if (condition) {
     return region(op.regions[*condition != 0 ? 0 : 1], std::move(states));
   }
@@ -539,10 +432,10 @@ States SyncProver::Program::branch(OpId id, States states) {
 
 States SyncProver::Program::loop(OpId id, States states) {
   const Op& op = core_.ops[id];
-  const CounterUse& use = use_of(id);
-  const auto lo = value(op.exprs[0]);
-  const auto hi = value(op.exprs[1]);
-  const auto step = value(op.exprs[2]);
+  const CounterUse& use = values_.use_of(id);
+  const auto lo = values_.value(op.exprs[0]);
+  const auto hi = values_.value(op.exprs[1]);
+  const auto step = values_.value(op.exprs[2]);
   const SymId counter = op.syms[0];
   const int64_t trips = trip_count(lo, hi, step);
   const uint32_t outer = moment_;
@@ -582,7 +475,7 @@ States SyncProver::Program::loop(OpId id, States states) {
     if (fresh.empty()) {
       break;  // every state from here on was run before, so were the states that it leads to
     }
-    known_[counter.index()] = now;
+    values_.set(counter, now);
     if (moments_.size() < kMaxMoments) {
       moment_ = static_cast<uint32_t>(moments_.size());
       moments_.push_back({counter, now.value_or(i), outer});
@@ -606,14 +499,13 @@ States SyncProver::Program::loop(OpId id, States states) {
     }
     limit(exits);
   }
-  known_[counter.index()].reset();
+  values_.set(counter, std::nullopt);
   moment_ = outer;
   return exits;
 }
 
 void SyncProver::Program::run(int64_t lane) {
-  lane_ = lane;
-  std::fill(known_.begin(), known_.end(), std::nullopt);
+  values_.reset(lane);
   flag_numbers_.clear();
   flag_keys_.clear();
   moments_.assign(1, Moment{});

@@ -14,8 +14,8 @@ using ir::OpId;
 using ir::OpKind;
 using ir::ValueId;
 
-constexpr int64_t kUnknown = 4096;  // a dim that the caller gives counts as long
-constexpr int64_t kLongest = int64_t{1} << 24;
+constexpr int64_t kUnknown = 2048;  // a dim that the caller gives counts as long
+constexpr int64_t kLongest = int64_t{1} << 16;
 
 // The block and the step along K that take least time by the cost model.
 Extents choose_shape(const ir::Function& kernel, const Target& target, const ir::Type& left, const ir::Type& right,

@@ -26,6 +26,12 @@ using ir::OpKind;
 using ir::Type;
 using ir::ValueId;
 
+// Shapes that the memories don't take are refused when buffers are placed.
+bool in_boxes(const Type& left, const Type& right) {
+  const int64_t step = std::max<int64_t>(16, 32 * 8 / std::max(1, bit_width(left.dtype)));
+  return left.rows % 16 == 0 && left.cols % step == 0 && right.cols % step == 0;
+}
+
 // A product with what stands around it.
 struct Product {
   ValueId left;  // in mat
@@ -164,6 +170,10 @@ std::optional<Product> L0Tiler::examine(OpId id, bool streamed) const {
   find_end(id, product);
   const Type& a = kernel_.type(op.operands[0]);
   const Type& b = kernel_.type(op.operands[1]);
+  const int64_t l1 = target_.space(Space::Mat).bytes;
+  if (byte_size(a.dtype, a.rows * a.cols) > l1 || byte_size(b.dtype, b.rows * b.cols) > l1 || !in_boxes(a, b)) {
+    return std::nullopt;
+  }
   L0Request request;
   request.tile = {a.rows, b.cols, a.cols};
   request.streamed = streamed;

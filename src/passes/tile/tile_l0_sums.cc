@@ -19,6 +19,8 @@ using ir::OpKind;
 using ir::Type;
 using ir::ValueId;
 
+constexpr int64_t kLongest = 1 << 16;  // extents that are worth a search
+
 struct Sum {
   OpId start;  // zeros or a row
   OpId left_load;
@@ -151,6 +153,9 @@ class Splitter {
   bool choose(Sum& sum) const {
     const Type& left = kernel_.type(op(sum.left_move).results[0]);
     const Type& right = kernel_.type(op(sum.right_move).results[0]);
+    if (std::max({left.rows, left.cols, right.cols}) > kLongest) {
+      return false;
+    }
     const DType total = kernel_.type(op(sum.product).results[0]).dtype;
     const MatmulCosts costs(target_, left.dtype, total, kernel_.type(op(sum.store).operands[0]).dtype);
     const double rate = target_.l2_bytes_per_cycle / std::max(1, target_.cube_cores);

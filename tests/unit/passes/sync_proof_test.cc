@@ -5,6 +5,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "src/passes/block/sync_barriers.h"
 #include "src/passes/pass.h"
 #include "tests/unit/passes/core_builder.h"
 #include "tests/unit/passes/sync_oracle.h"
@@ -179,6 +180,19 @@ TEST_CASE("insert-sync's flags are right by the prover and by walking every way"
   }
 }
 
+TEST_CASE("barriers, the last resort, are right by both, too") {
+  const Target target = target_named("a2a3");
+  size_t barriers = 0;
+  for (uint64_t seed = 0; seed < 300; ++seed) {
+    ir::Function core = SmallCore(seed).core();
+    barriers += passes::insert_barriers(core, target).size();
+    INFO("seed " << seed << "\n" << ir::print(core));
+    CHECK(text_of(faults_of(passes::SyncProver(core, target).prove({}))) == "");
+    CHECK(text_of(SyncOracle(core, target, 3, 300).run().faults) == "");
+  }
+  CHECK(barriers > 300);
+}
+
 TEST_CASE("the prover finds what walking every way finds, and nothing else") {
   const Target target = target_named("a2a3");
   int wrong = 0;
@@ -208,4 +222,32 @@ TEST_CASE("the prover finds what walking every way finds, and nothing else") {
   CHECK(wrong > 500);
   CHECK(right > 100);
   CHECK(apart == 0);
+}
+
+TEST_CASE("a flag in a branch makes the one in front of the branch surplus") {
+  const Target target = target_named("a2a3");
+  CoreBuilder b;
+  const uint32_t x = b.buffer(8, 64);
+  const uint32_t y = b.buffer(8, 64);
+  b.core.buffers[x].address = 0;
+  b.core.buffers[y].address = 2048;
+  b.add(y, x, x);
+  b.branch(
+      b.opaque(),
+      [&] {
+        b.exp(x, y);
+        b.load(x);
+      },
+      [] {});
+  ir::Function all = b.core;
+  ir::Function few = b.core;
+  insert(all, target, false);
+  insert(few, target, true);
+  INFO(ir::print(all) << ir::print(few));
+  CHECK(flags_of(all).size() == 4);
+  REQUIRE(flags_of(few).size() == 2);
+  for (const auto& [region, at] : flags_of(few)) {
+    CHECK(region != few.body);
+    CHECK(few.exprs.constant(few.ops[few.regions[region].ops[at]].inst.operands[2].a) == 0);
+  }
 }
