@@ -181,13 +181,20 @@ LoopCosts::Cost LoopCosts::region(ir::RegionId id) const {
   return sum;
 }
 
-bool LoopCosts::mentions(OpId id, ValueId value) const {
+// Which ops of the list use each value, themselves or in their regions, in ascending order.
+void LoopCosts::add_uses(OpId id, size_t position, std::map<ValueId, std::vector<size_t>>& uses) const {
   const Op& op = kernel_.ops[id];
-  return std::find(op.operands.begin(), op.operands.end(), value) != op.operands.end() ||
-         std::any_of(op.regions.begin(), op.regions.end(), [&](ir::RegionId region) {
-           const auto& ops = kernel_.regions[region].ops;
-           return std::any_of(ops.begin(), ops.end(), [&](OpId inner) { return mentions(inner, value); });
-         });
+  for (ValueId value : op.operands) {
+    std::vector<size_t>& known = uses[value];
+    if (known.empty() || known.back() != position) {
+      known.push_back(position);
+    }
+  }
+  for (ir::RegionId region : op.regions) {
+    for (OpId inner : kernel_.regions[region].ops) {
+      add_uses(inner, position, uses);
+    }
+  }
 }
 
 LoopCosts::Cost LoopCosts::loop(const Op& op, int64_t depth, int64_t starts) const {
@@ -206,6 +213,10 @@ LoopCosts::Cost LoopCosts::loop(const Op& op, int64_t depth, int64_t starts) con
   }
   // From the start of a tile's definition to the end of its last use, which waits for what comes in between.
   Ticks occupied = 0;
+  std::map<ValueId, std::vector<size_t>> uses;
+  for (size_t i = 0; i < ops.size(); ++i) {
+    add_uses(ops[i], i, uses);
+  }
   for (size_t i = 0; i < ops.size(); ++i) {
     for (ValueId value : kernel_.ops[ops[i]].results) {
       if (!kernel_.type(value).is_tile() || !kernel_.ops[ops[i]].regions.empty()) {
@@ -213,16 +224,21 @@ LoopCosts::Cost LoopCosts::loop(const Op& op, int64_t depth, int64_t starts) con
       }
       size_t last = i;
       ValueId held = value;
-      for (size_t j = i + 1; j < ops.size(); ++j) {
-        if (!mentions(ops[j], held)) {
-          continue;
-        }
-        last = j;
-        // A sum stays in its buffer through loops and products.
-        const Op& use = kernel_.ops[ops[j]];
-        if (use.results.size() == 1 && kernel_.type(held).space == Space::Acc &&
-            kernel_.type(use.results[0]).space == Space::Acc) {
-          held = use.results[0];
+      // A sum stays in its buffer through loops and products.
+      for (bool follows = true; follows;) {
+        follows = false;
+        for (size_t j : uses[held]) {
+          if (j <= i) {
+            continue;
+          }
+          last = std::max(last, j);
+          const Op& use = kernel_.ops[ops[j]];
+          if (use.results.size() == 1 && kernel_.type(held).space == Space::Acc &&
+              kernel_.type(use.results[0]).space == Space::Acc) {
+            held = use.results[0];
+            follows = true;
+            break;
+          }
         }
       }
       Ticks life = 0;

@@ -38,7 +38,7 @@ class LoopCosts {
   Cost instruction(const ir::Op& op) const;
   Cost loop(const ir::Op& op, int64_t depth, int64_t starts) const;
   Cost region(ir::RegionId region) const;
-  bool mentions(ir::OpId op, ir::ValueId value) const;
+  void add_uses(ir::OpId id, size_t position, std::map<ir::ValueId, std::vector<size_t>>& uses) const;
 
   const ir::Function& kernel_;
   const Target& target_;
