@@ -1,11 +1,12 @@
 #include "tests/property/check.h"
 
-#include <catch2/catch.hpp>
-
 #include <algorithm>
+#include <catch2/catch.hpp>
 #include <cmath>
 #include <sstream>
 
+#include "src/passes/block/sync_proof.h"
+#include "src/passes/block/sync_units.h"
 #include "tests/property/liveness.h"
 
 namespace pto::test {
@@ -26,8 +27,8 @@ std::string with_loop_depth(const std::string& dump, int depth) {
   std::string out;
   for (std::string line; std::getline(in, line);) {
     const size_t first = line.find_first_not_of(' ');
-    const bool loop = first != std::string::npos &&
-                      (line.compare(first, 4, "for ") == 0 || line.compare(first, 9, "parallel ") == 0);
+    const bool loop =
+        first != std::string::npos && (line.compare(first, 4, "for ") == 0 || line.compare(first, 9, "parallel ") == 0);
     if (loop) {
       size_t end = line.find(" pipeline ");
       end = end == std::string::npos ? line.rfind(" {") : end;
@@ -81,6 +82,7 @@ class Checker {
     if (how.variants) {
       variants();
     }
+    drops();
     if (how.round_trips) {
       round_trips();
     }
@@ -107,6 +109,29 @@ class Checker {
     CHECK(same_outputs(result_, test::run(compiled_, target_, program_.arguments, options, error)));
   }
 
+  // Without any one of the flags and barriers that the compiler inserted the proof fails: each loss would be noticed,
+  // and none is surplus.
+  void drops() {
+    for (const ir::Function& core : compiled_.module.functions) {
+      if (core.kind != ir::FunctionKind::Core) {
+        continue;
+      }
+      passes::SyncProver prover(core, target_);
+      passes::ProofOptions options;
+      options.stop_at_first = true;
+      for (const passes::SyncUnit& unit : passes::sync_units(core)) {
+        std::vector<bool> without(core.ops.size(), false);
+        for (ir::OpId op : unit.ops) {
+          without[op.index()] = true;
+        }
+        const bool noticed = !prover.prove(options, without).proved();
+        INFO(core.name << " without " << isa::spelling(unit.src) << " -> " << isa::spelling(unit.dst) << ", "
+                       << unit.first_id);
+        CHECK(noticed);
+      }
+    }
+  }
+
   // Whatever the compiler is told about memory, flags, lanes and depths, the results have the same bytes.
   void variants() {
     passes::PassOptions no_reuse;
@@ -125,8 +150,9 @@ class Checker {
                                                                       {"pipeline 1", &shallow},
                                                                       {"pipeline 3", &deep}};
     for (const auto& [name, options] : all) {
-      const bool mixed = std::any_of(compiled_.object.programs[0].tasks.begin(), compiled_.object.programs[0].tasks.end(),
-                                     [](const object::Task& task) { return task.vec.has_value(); });
+      const bool mixed =
+          std::any_of(compiled_.object.programs[0].tasks.begin(), compiled_.object.programs[0].tasks.end(),
+                      [](const object::Task& task) { return task.vec.has_value(); });
       if (options == &one_lane && !mixed) {
         continue;
       }

@@ -1,4 +1,5 @@
-// The properties that every generated program has on every target.
+// The properties that every generated program has on every target. Besides what can be chosen: values, accounts of time,
+// and that the loss of any inserted synchronisation is noticed.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// Random kernels with matrix and vector work: products with vector work behind them, a second product, loops in which both
-// kinds of core answer each other, branches on a scalar.
+// Random kernels with matrix and vector work: products with vector work behind them, a second product, loops in which
+// both kinds of core answer each other, branches on a scalar.
 #include <algorithm>
 #include <cmath>
 
@@ -125,18 +125,20 @@ class MixedMaker {
             (random_.chance(30) ? " pipeline @P" : "") + " {\n";
     const std::string j = second ? "0" : "j";
     text += "        var acc = zeros(f32[" + r + ", " + c + "]);\n";
-    text += "        for q in 0..K step " + d + " pipeline @P {\n            acc += matmul(load(x[i :+ " + r + ", q :+ " + d +
-            "]), load(w[q :+ " + d + ", " + j + " :+ " + c + "]));\n        }\n";
+    text += "        for q in 0..K step " + d + " pipeline @P {\n            acc += matmul(load(x[i :+ " + r +
+            ", q :+ " + d + "]), load(w[q :+ " + d + ", " + j + " :+ " + c + "]));\n        }\n";
     text += "        let b = load(b0[" + j + " :+ " + c + "]);\n";
     std::string value = work(text, "        ", "acc", bound, error, true);
     if (flag) {
       out_.arguments.scalars["flag"] = static_cast<double>(random_.integer(0, 1));
-      text += "        var chosen = " + value + " * 1.0;\n        if flag > 0 {\n            chosen = chosen + b;\n        }\n";
+      text += "        var chosen = " + value +
+              " * 1.0;\n        if flag > 0 {\n            chosen = chosen + b;\n        }\n";
       value = "chosen";
       bound += 0.5;
     }
     if (second) {
-      text += "        let h = cast(" + value + ", f16);\n        let o = matmul(h, load(w2[0 :+ " + c + ", 0 :+ " + num(p) + "]));\n";
+      text += "        let h = cast(" + value + ", f16);\n        let o = matmul(h, load(w2[0 :+ " + c + ", 0 :+ " +
+              num(p) + "]));\n";
       error = (error + bound * kHalfUlp16) * 0.5 * static_cast<double>(cols_);
       bound *= 0.5 * static_cast<double>(cols_);
       error += bound * 1e-5;
@@ -149,7 +151,8 @@ class MixedMaker {
     out_.bounds["y"] = error * 1.5 + 1e-6;
   }
 
-  // A product, vector work on it, a product of that, vector work again, in a loop; the sums are carried by the vector side.
+  // A product, vector work on it, a product of that, vector work again, in a loop; the sums are carried by the vector
+  // side.
   void loop_of_answers() {
     const int64_t m = random_.integer(1, 80);
     const int64_t n = random_.integer(1, 200);
@@ -194,6 +197,8 @@ class MixedMaker {
 
 }  // namespace
 
-Generated random_mixed(uint64_t seed, bool) { return MixedMaker(seed).run(); }
+Generated random_mixed(uint64_t seed, bool) {
+  return MixedMaker(seed).run();
+}
 
 }  // namespace pto::test

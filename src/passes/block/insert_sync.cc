@@ -1,19 +1,16 @@
 // Orders conflicting accesses of different pipes in `auto core`s.
 //
 // Regions are done from the inside out; a nested loop then counts as one item with all its accesses. In a region:
-//   1. For every access, the last conflicting access of each other pipe before it (in this iteration; in a loop also in
-//   an
-//      earlier one, as many iterations back as the buffer has slots) is a dependence.
+//   1. Accesses that conflict with earlier ones of other pipes are dependences (sync_deps.h).
 //   2. Dependences are taken shortest first; one that existing flags already imply costs nothing, else it gets a flag:
 //      set after the earlier item, wait before the later one. A flag from an earlier iteration is set in advance, once
 //      an iteration in flight, and taken back at the end: before and after the outermost loop, so that a nested loop
 //      starts and ends with all its flags set and its runs overlap. Every path is balanced, zero trips too.
-//   3. A flag in a loop may be set again only after its wait: where that isn't implied, a flag in the other direction
-//   is added.
+//   3. A flag may be set again only after its wait: where that isn't implied, a flag in the other direction is added.
+//   4. Flags get event ids (sync_ids.h); where there are too few, a barrier on all pipes, with a remark.
 // A branch in a loop is done like a loop of its own over the iterations that take it: both ends of its flags are
 // inside, so they are balanced whether it is taken or not. Between a branch and its surroundings, the other branch too,
-// flags stand before and after the whole `if`. Event ids: a flag in a pipelined loop has one id an iteration in flight.
-// When a pair of pipes runs out of ids, a barrier on all pipes takes the flag's place, with a remark.
+// flags stand before and after the whole `if`. See docs/passes/insert-sync.md.
 #include <algorithm>
 #include <map>
 #include <set>

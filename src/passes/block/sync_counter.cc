@@ -218,14 +218,15 @@ class Analysis {
 
 class Scan {
  public:
-  Scan(const ir::Function& core, const Op& loop) : core_(core), analysis_(core, loop.syms[0]) {
+  Scan(const ir::Function& core, const Op& loop, const std::function<bool(ExprId)>& matters)
+      : core_(core), matters_(matters), analysis_(core, loop.syms[0]) {
     region(loop.regions[0]);
   }
   CounterUse use;
 
  private:
   void look(ExprId expr) {
-    if (!expr.valid()) {
+    if (!expr.valid() || !matters_(expr)) {
       return;
     }
     const Shape& shape = analysis_.of(expr);
@@ -273,13 +274,14 @@ class Scan {
   }
 
   const ir::Function& core_;
+  const std::function<bool(ExprId)>& matters_;
   Analysis analysis_;
 };
 
 }  // namespace
 
-CounterUse counter_use(const ir::Function& core, const Op& loop) {
-  return Scan(core, loop).use;
+CounterUse counter_use(const ir::Function& core, const Op& loop, const std::function<bool(ExprId)>& matters) {
+  return Scan(core, loop, matters).use;
 }
 
 }  // namespace pto::passes

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <set>
 
 #include "src/ir/ir.h"
@@ -18,8 +19,8 @@ struct CounterUse {
   std::set<ExprId> wild;
 };
 
-// Looks at the slots, event ids, conditions and loop bounds in the body of a loop. `step` is that of the loop, at
-// least 1.
-CounterUse counter_use(const ir::Function& core, const ir::Op& loop);
+// Looks at the slots, event ids, conditions and loop bounds in the body of a loop, as far as they matter: expressions
+// that have no known value anyway don't.
+CounterUse counter_use(const ir::Function& core, const ir::Op& loop, const std::function<bool(ExprId)>& matters);
 
 }  // namespace pto::passes

@@ -9,6 +9,7 @@
 #include "src/passes/block/sync_proof.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <optional>
 #include <set>
@@ -206,8 +207,9 @@ void SyncProver::Program::race(OpId id, size_t track, const Origin& earlier, Pip
     finding.kind = SyncFinding::Kind::Undecided;
     for (const isa::Operand& operand : core_.ops[unknown].inst.operands) {
       if (isa::is_tile(operand.kind) && operand.slot.valid() && !values_.value(operand.slot)) {
-        finding.why = "the slot of `" + core_.buffers[operand.buffer.index()].name + "` " + values_.unknown_part(operand.slot) +
-                      ", so " + describe_access(core_, finding.first, finding.first_pipe) + " and " +
+        finding.why = "the slot of `" + core_.buffers[operand.buffer.index()].name + "` " +
+                      values_.unknown_part(operand.slot) + ", so " +
+                      describe_access(core_, finding.first, finding.first_pipe) + " and " +
                       describe_access(core_, id, pipe) + " may touch the same bytes with no order between them";
         break;
       }
@@ -423,11 +425,24 @@ States SyncProver::Program::branch(OpId id, States states) {
   if (condition) {
     return region(op.regions[*condition != 0 ? 0 : 1], std::move(states));
   }
-  States out = keyed(region(op.regions[0], states));
-  States other = keyed(region(op.regions[1], std::move(states)));
-  out.merge(other);
-  limit(out);
-  return out;
+  // A condition on the arguments that stands at several branches has the same value at all of them.
+  const auto fixed = values_.fixed(op.exprs[0]);
+  std::array<States, 2> ways;
+  for (size_t side = 0; side < 2; ++side) {
+    for (const auto& [key, state] : states) {
+      if (!fixed || state.may_assume(*fixed, side == 0)) {
+        SyncState taken = state;
+        if (fixed) {
+          taken.assume(*fixed, side == 0);
+        }
+        ways[side].emplace(key, std::move(taken));
+      }
+    }
+    ways[side] = keyed(region(op.regions[side], std::move(ways[side])));
+  }
+  ways[0].merge(ways[1]);
+  limit(ways[0]);
+  return std::move(ways[0]);
 }
 
 States SyncProver::Program::loop(OpId id, States states) {

@@ -195,7 +195,7 @@ void SyncState::barrier() {
 }
 
 std::string SyncState::flags_text() const {
-  std::string text;
+  std::string text = std::to_string(assumed_[0]) + " " + std::to_string(assumed_[1]) + ": ";
   for (size_t i = 0; i < flags_.size(); ++i) {
     if (flags_[i].set) {
       text += std::to_string(i) + " ";
@@ -220,6 +220,7 @@ std::string SyncState::normalize(const std::vector<FlagKey>& flag_keys) {
   }
   std::string text;
   auto put = [&](uint64_t value) { text.append(reinterpret_cast<const char*>(&value), sizeof value); };
+  put(uint64_t{assumed_[0]} << 32 | assumed_[1]);
   auto put_row = [&](size_t row) {
     for (size_t i = 0; i < stride_; ++i) {
       uint64_t& word = open_[row * stride_ + i];

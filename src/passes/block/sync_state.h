@@ -103,9 +103,13 @@ class SyncState {
   bool wait_open(size_t flag, isa::Pipe src) const { return has(number(src), cells_->track_count() + flag); }
   void barrier();  // everybody knows everything
 
+  // Conditions of which the way here has decided that they hold, or don't.
+  bool may_assume(size_t condition, bool holds) const { return (assumed_[holds ? 1 : 0] >> condition & 1) == 0; }
+  void assume(size_t condition, bool holds) { assumed_[holds ? 0 : 1] |= uint32_t{1} << condition; }
+
   // Forgets what everybody knows who can need it. Returns a text that is equal for equal states.
   std::string normalize(const std::vector<FlagKey>& flag_keys);
-  // Flags that are set: states that differ there are never taken together.
+  // Flags that are set, and what was assumed: states that differ there are never taken together.
   std::string flags_text() const;
   // From now on nothing is known that the other state does not know, too. The same flags must be set.
   void merge(const SyncState& other);
@@ -123,6 +127,7 @@ class SyncState {
   std::vector<uint64_t> open_;
   std::vector<Origin> origin_;
   std::vector<FlagState> flags_;
+  std::array<uint32_t, 2> assumed_{};  // bits: true, false
 };
 
 }  // namespace pto::passes

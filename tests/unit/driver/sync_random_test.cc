@@ -94,3 +94,47 @@ TEST_CASE("flags inserted into random programs are proved") {
     CHECK(run.code == 0);
   }
 }
+
+// Their text grows with the number of chains, and so should the time: tests/bench measures that.
+TEST_CASE("long programs are synchronised without barriers") {
+  const Folder folder;
+  std::string chains = "auto core vec chains(x: f32[4000, 64]) -> (y: f32[4000, 64]) {\n";
+  for (int i = 0; i < 6; ++i) {
+    chains += "    buf t" + std::to_string(i) + ": tile f32[8, 64] in vec;\n";
+  }
+  for (int i = 0; i < 500; ++i) {
+    const std::string tile = "t" + std::to_string(i % 6);
+    const std::string row = std::to_string(8 * i);
+    chains += "    tload " + tile + ", x[" + row + ", 0];\n    tadds " + tile + ", " + tile + ", 1.0;\n    tstore y[" +
+              row + ", 0], " + tile + ";\n";
+  }
+  std::string block =
+      "kernel block(x: f32[8, 64]) -> (y: f32[8, 64]) {\n    parallel b in 0..1 {\n"
+      "        let t0 = load(x[0 :+ 8, :]);\n";
+  for (int i = 1; i < 1600; ++i) {
+    const std::string before = "t" + std::to_string(i - 1);
+    block += "        let t" + std::to_string(i) + " = max(" + before + ", " + before + " * 0.5);\n";
+  }
+  block += "        store(y[0 :+ 8, :], t1599);\n    }\n}\n";
+  for (const std::string& source : {chains + "}\n", block}) {
+    const Outcome run = ptoc({folder.write("x.pto", source), "-o", folder / "x.ptobin"});
+    INFO(run.err);
+    CHECK(run.code == 0);
+    CHECK(run.err.empty());
+  }
+}
+
+TEST_CASE("a chain of branches that change what the loop carries is synchronised") {
+  const Folder folder;
+  std::string ifs =
+      "kernel ifs[N](x: f32[8, 64], w: f32[N, 64], n: i32) -> (y: f32[8, 64]) {\n    parallel b in 0..1 {\n"
+      "        var t = zeros(f32[8, 64]);\n        for k in 0..N {\n";
+  for (int i = 0; i < 64; ++i) {
+    ifs += "            if n > " + std::to_string(i) + " { t = t * 0.5 + load(x[0 :+ 8, :]); }\n";
+  }
+  ifs += "        }\n        store(y[0 :+ 8, :], t);\n    }\n}\n";
+  const Outcome run = ptoc({folder.write("x.pto", ifs), "-o", folder / "x.ptobin"});
+  INFO(run.err);
+  CHECK(run.code == 0);
+  CHECK(run.err.find("error") == std::string::npos);
+}

@@ -23,7 +23,13 @@ struct OracleVerdict {
 class SyncOracle {
  public:
   SyncOracle(const ir::Function& core, const Target& target, int64_t trips, size_t most_ways)
-      : core_(core), target_(target), trips_(trips), most_ways_(most_ways) {}
+      : core_(core), target_(target), trips_(trips), most_ways_(most_ways) {
+    for (const ir::Op& op : core.ops) {
+      if (op.kind == ir::OpKind::If) {
+        ++branches_[op.exprs[0]];
+      }
+    }
+  }
 
   OracleVerdict run() {
     // Ways are numbered by their decisions; the next one changes the last decision that has another choice.
@@ -33,6 +39,7 @@ class SyncOracle {
       next_ = 0;
       trace_.clear();
       values_.clear();
+      chosen_.clear();
       walk(core_.body);
       decisions.resize(next_);
       check();
@@ -86,7 +93,11 @@ class SyncOracle {
         step(id);
       } else if (op.kind == ir::OpKind::If) {
         const auto known = value(op.exprs[0]);
-        const bool taken = known ? *known != 0 : decide(2) == 0;
+        const auto before = chosen_.find(op.exprs[0]);
+        const bool taken = known ? *known != 0 : before != chosen_.end() ? before->second : decide(2) == 0;
+        if (!known && branches_[op.exprs[0]] > 1) {
+          chosen_[op.exprs[0]] = taken;
+        }
         walk(op.regions[taken ? 0 : 1]);
       } else if (op.kind == ir::OpKind::For) {
         const int64_t lo = *value(op.exprs[0]);
@@ -202,6 +213,8 @@ class SyncOracle {
   size_t next_ = 0;
   std::vector<Step> trace_;
   std::map<SymId, int64_t> values_;
+  std::map<ExprId, int> branches_;  // how many ask for a condition
+  std::map<ExprId, bool> chosen_;   // of conditions that several branches ask for: always the same
   OracleVerdict verdict_;
 };
 
