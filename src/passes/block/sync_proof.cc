@@ -490,6 +490,10 @@ States SyncProver::Program::loop(OpId id, States states) {
     if (fresh.empty()) {
       break;  // every state from here on was run before, so were the states that it leads to
     }
+    if (++proof_.steps > options_.max_steps) {
+      undecided(id, "the program has too many different states");
+      break;
+    }
     values_.set(counter, now);
     if (moments_.size() < kMaxMoments) {
       moment_ = static_cast<uint32_t>(moments_.size());

@@ -48,7 +48,7 @@ struct SyncProof {
 
 struct ProofOptions {
   bool stop_at_first = false;
-  int64_t max_steps = 40'000'000;
+  int64_t max_steps = 8'000'000;
 };
 
 // Proves one core, as it is or as it would be without some of its synchronisation.
