@@ -138,7 +138,9 @@ std::optional<Ticks> l0_time(const MatmulCosts& costs, const L0Request& request,
   const int64_t pieces = m.count() * n.count() * k.count();
   Ticks time = products + copies;
   if (plan.operand_slots > 1) {
-    time = std::max(products, copies) + (request.streamed ? 0 : std::min(products, copies) / pieces);
+    // A loop over pieces starts with the first slot: after an odd number of them that is the one that was used last.
+    const bool hidden = request.streamed && (pieces == 1 || pieces % 2 == 0);
+    time = std::max(products, copies) + (hidden ? 0 : std::min(products, copies) / pieces);
   }
   if (request.grid) {
     const double rate = target.l2_bytes_per_cycle / std::max(1, target.cube_cores);
@@ -160,12 +162,18 @@ std::optional<L0Plan> choose_l0(const MatmulCosts& costs, const L0Request& reque
       place = plan;
     }
   };
-  const auto sizes = [](bool may, int64_t extent, int64_t step) {
-    return may ? piece_sizes(extent, step) : std::vector<int64_t>{extent};
+  const auto sizes = [](bool may, int64_t extent, int64_t step, bool even) {
+    std::vector<int64_t> list = may ? piece_sizes(extent, step) : std::vector<int64_t>{extent};
+    if (even) {
+      list.erase(std::remove_if(list.begin(), list.end(), [&](int64_t size) { return extent % size != 0; }),
+                 list.end());
+    }
+    return list;
   };
-  const auto ms = sizes(request.grid, request.tile.m, costs.row_step());
-  const auto ns = sizes(request.grid && request.cut_columns, request.tile.n, costs.col_step());
-  const auto ks = sizes(true, request.tile.k, costs.col_step());
+  const auto ms = sizes(request.grid && request.cut_rows, request.tile.m, std::max(costs.row_step(), request.row_step),
+                        request.even_rows);
+  const auto ns = sizes(request.grid && request.cut_columns, request.tile.n, costs.col_step(), request.even_columns);
+  const auto ks = sizes(true, request.tile.k, costs.col_step(), false);
   for (int64_t operand_slots : {2, 1}) {
     for (int64_t sum_slots : {2, 1}) {
       if (sum_slots > 1 && !request.grid) {

@@ -56,7 +56,11 @@ std::vector<int64_t> piece_sizes(int64_t extent, int64_t step);
 struct L0Request {
   Extents tile;       // of the product as written
   bool grid = false;  // may rows and columns be cut? Each piece is then stored on its own
+  bool cut_rows = true;
   bool cut_columns = true;
+  bool even_rows = false;  // only into pieces of one size
+  bool even_columns = false;
+  int64_t row_step = 16;  // multiple of rows of a piece, where tiles are padded to more than a product needs
   bool streamed = false;  // do products of a loop around it follow each other, with the same sum?
   int64_t sharers = 1;    // products of the kernel that share the operand memories
 };

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "pto/result.h"
+#include "src/passes/block/pad_tiles.h"
 #include "src/passes/block/selector.h"
 #include "src/passes/pass.h"
 
@@ -557,8 +558,10 @@ ir::Function make_pair(const ir::Function& kernel, const SelectedKernel& cube, c
 
 }  // namespace
 
-std::optional<SelectedKernel> select_kernel(const ir::Function& kernel, const Target& target, bool split_lanes,
+std::optional<SelectedKernel> select_kernel(const ir::Function& written, const Target& target, bool split_lanes,
                                             DiagnosticSink& sink) {
+  const std::optional<ir::Function> padded = pad_tiles(written, target);
+  const ir::Function& kernel = padded ? *padded : written;
   const auto plan = plan_mixed(kernel, target, split_lanes, sink);
   if (!plan) {
     return std::nullopt;

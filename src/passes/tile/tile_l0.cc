@@ -14,6 +14,7 @@
 
 #include "src/passes/analysis/matmul_cost.h"
 #include "src/passes/analysis/rewrite.h"
+#include "src/passes/block/pad_tiles.h"
 #include "src/passes/pass.h"
 
 namespace pto::passes {
@@ -26,10 +27,12 @@ using ir::OpKind;
 using ir::Type;
 using ir::ValueId;
 
-// Shapes that the memories don't take are refused when buffers are placed.
-bool in_boxes(const Type& left, const Type& right) {
-  const int64_t step = std::max<int64_t>(16, 32 * 8 / std::max(1, bit_width(left.dtype)));
-  return left.rows % 16 == 0 && left.cols % step == 0 && right.cols % step == 0;
+bool is_zeros(const ir::Function& kernel, const Op& op) {
+  if (op.kind != OpKind::Full) {
+    return false;
+  }
+  const ExprNode& value = kernel.exprs[op.exprs[0]];
+  return (value.op == ExprOp::Float && value.fvalue == 0) || (value.op == ExprOp::Int && value.value == 0);
 }
 
 // A product with what stands around it.
@@ -58,7 +61,7 @@ class L0Tiler {
   void find_start(const Op& op, Product& product) const;
   void find_end(OpId id, Product& product) const;
   bool ordered_memory(OpId from, OpId to) const;
-  std::optional<Product> examine(OpId id, bool streamed) const;
+  std::optional<Product> examine(OpId id, bool streamed);
   void plan_region(ir::RegionId region, bool in_for);
   void replace(OpId id, const Product& product);
 
@@ -156,7 +159,7 @@ void L0Tiler::find_end(OpId id, Product& product) const {
   }
 }
 
-std::optional<Product> L0Tiler::examine(OpId id, bool streamed) const {
+std::optional<Product> L0Tiler::examine(OpId id, bool streamed) {
   const Op& op = kernel_.ops[id];
   const auto left = moved_from(op.operands[0]);
   const auto right = moved_from(op.operands[1]);
@@ -171,20 +174,31 @@ std::optional<Product> L0Tiler::examine(OpId id, bool streamed) const {
   const Type& a = kernel_.type(op.operands[0]);
   const Type& b = kernel_.type(op.operands[1]);
   const int64_t l1 = target_.space(Space::Mat).bytes;
-  if (byte_size(a.dtype, a.rows * a.cols) > l1 || byte_size(b.dtype, b.rows * b.cols) > l1 || !in_boxes(a, b)) {
+  if (byte_size(a.dtype, a.rows * a.cols) > l1 || byte_size(b.dtype, b.rows * b.cols) > l1) {
     return std::nullopt;
   }
   L0Request request;
   request.tile = {a.rows, b.cols, a.cols};
+  if (!in_boxes(a, b)) {
+    request.row_step = box_step(a.dtype);
+    request.tile = {round_up(a.rows, request.row_step), round_up(b.cols, request.row_step),
+                    round_up(a.cols, request.row_step)};
+  }
   request.streamed = streamed;
   request.sharers = std::max<int64_t>(1, count_);
   bool fresh = !product.sum;
   if (product.sum) {
     const OpId def = kernel_.values[*product.sum].def;
-    fresh = product.broadcast || (def.valid() && kernel_.ops[def].kind == OpKind::Full && only_use(*product.sum));
+    fresh = product.broadcast || (def.valid() && is_zeros(kernel_, kernel_.ops[def]) && only_use(*product.sum));
   }
   request.grid = fresh && product.store.has_value();
   request.cut_columns = !product.row;  // a row in bias memory is moved whole
+  if (product.store) {
+    request.even_rows = !ends_alike(kernel_, kernel_.ops[*product.store], 2);
+    request.even_columns = !ends_alike(kernel_, kernel_.ops[*product.store], 1);
+    request.cut_rows = !request.even_rows || request.tile.m == a.rows;
+    request.cut_columns = request.cut_columns && (!request.even_columns || request.tile.n == b.cols);
+  }
   const DType stored = product.store ? kernel_.type(kernel_.ops[*product.store].operands[0]).dtype : DType::None;
   const MatmulCosts costs(target_, a.dtype, kernel_.type(op.results[0]).dtype, stored);
   auto plan = choose_l0(costs, request);
@@ -196,6 +210,8 @@ std::optional<Product> L0Tiler::examine(OpId id, bool streamed) const {
     return std::nullopt;  // as it is; what doesn't fit is said when memory is planned
   }
   product.plan = *plan;
+  Extents& piece = product.plan.piece;  // what is not cut keeps its shape
+  piece = {std::min(piece.m, a.rows), std::min(piece.n, b.cols), std::min(piece.k, a.cols)};
   return product;
 }
 
@@ -386,14 +402,18 @@ bool L0Tiler::run() {
     count_ += kernel_.ops[id].kind == OpKind::MatMul || kernel_.ops[id].kind == OpKind::MatMulBias ? 1 : 0;
   });
   plan_region(kernel_.body, false);
+  std::map<OpId, OpId> places;  // where a product's pieces go: those that are stored, where their store was
   for (const auto& [id, product] : products_) {
     const Op& op = kernel_.ops[id];
+    dropped_.insert(id);
     dropped_.insert(kernel_.values[op.operands[0]].def);
     dropped_.insert(kernel_.values[op.operands[1]].def);
     if (product.plan.piece.n >= kernel_.type(op.operands[1]).cols &&
         product.plan.piece.m >= kernel_.type(op.operands[0]).rows) {
+      places[id] = id;
       continue;
     }
+    places[*product.store] = id;
     for (const auto& gone : {product.broadcast, product.cast, product.store}) {
       if (gone) {
         dropped_.insert(*gone);
@@ -404,10 +424,10 @@ bool L0Tiler::run() {
     }
   }
   rewrite_region(kernel_, kernel_.body, [&](OpId id) {
-    const auto product = products_.find(id);
-    if (product != products_.end()) {
+    const auto place = places.find(id);
+    if (place != places.end()) {
       out_.clear();
-      replace(id, product->second);
+      replace(place->second, products_.at(place->second));
       return std::move(out_);
     }
     return dropped_.count(id) != 0 ? std::vector<OpId>{} : std::vector<OpId>{id};

@@ -7,6 +7,7 @@
 
 #include "src/passes/analysis/matmul_cost.h"
 #include "src/passes/analysis/rewrite.h"
+#include "src/passes/block/pad_tiles.h"
 #include "src/passes/tile/tile_l0.h"
 
 namespace pto::passes {
@@ -106,19 +107,18 @@ class Splitter {
     return false;
   }
 
-  std::optional<Sum> examine(OpId id) const {
+  std::optional<Sum> examine(OpId id) {
     const Op& loop = op(id);
     if (loop.operands.size() != 1 || kernel_.type(loop.results[0]).space != Space::Acc) {
       return std::nullopt;
     }
     const ir::RegionId body = loop.regions[0];
     const ir::Region& region = kernel_.regions[body];
-    const Type& type = kernel_.type(loop.results[0]);
     const OpId start = kernel_.values[loop.operands[0]].def;
     Sum sum;
-    if (byte_size(type.dtype, type.rows * type.cols) <= target_.space(Space::Acc).bytes || region.ops.size() != 6 ||
-        !start.valid() || (op(start).kind != OpKind::Full && op(start).kind != OpKind::Broadcast) ||
-        !only_use(loop.operands[0]) || !find_end(id, sum)) {
+    if (region.ops.size() != 6 || !start.valid() ||
+        (op(start).kind != OpKind::Full && op(start).kind != OpKind::Broadcast) || !only_use(loop.operands[0]) ||
+        !find_end(id, sum)) {
       return std::nullopt;
     }
     const auto product = maker(body, op(region.ops.back()).operands[0], OpKind::MatMul);
@@ -146,11 +146,20 @@ class Splitter {
     sum.left_move = *left_move;
     sum.right_move = *right_move;
     sum.product = *product;
-    return choose(sum) ? std::optional<Sum>(sum) : std::nullopt;
+    return too_large(sum) && choose(sum) ? std::optional<Sum>(sum) : std::nullopt;
+  }
+
+  // In memory, where it may be padded.
+  bool too_large(const Sum& sum) const {
+    const Type& left = kernel_.type(op(sum.left_move).results[0]);
+    const Type& right = kernel_.type(op(sum.right_move).results[0]);
+    const int64_t step = in_boxes(left, right) ? 1 : box_step(left.dtype);
+    const int64_t elements = round_up(left.rows, step) * round_up(right.cols, step);
+    return byte_size(kernel_.type(op(sum.product).results[0]).dtype, elements) > target_.space(Space::Acc).bytes;
   }
 
   // The pieces that take least time: of loads, products and stores the slowest.
-  bool choose(Sum& sum) const {
+  bool choose(Sum& sum) {
     const Type& left = kernel_.type(op(sum.left_move).results[0]);
     const Type& right = kernel_.type(op(sum.right_move).results[0]);
     if (std::max({left.rows, left.cols, right.cols}) > kLongest) {
@@ -160,10 +169,15 @@ class Splitter {
     const MatmulCosts costs(target_, left.dtype, total, kernel_.type(op(sum.store).operands[0]).dtype);
     const double rate = target_.l2_bytes_per_cycle / std::max(1, target_.cube_cores);
     std::optional<timing::Ticks> best;
+    const bool even_rows = !ends_alike(kernel_, op(sum.store), 2);
+    const bool even_cols = !ends_alike(kernel_, op(sum.store), 1);
     const bool row = op(sum.start).kind == OpKind::Broadcast;  // moved whole
-    for (int64_t m : piece_sizes(left.rows, costs.row_step())) {
+    const int64_t row_step = in_boxes(left, right) ? costs.row_step() : box_step(left.dtype);
+    for (int64_t m : piece_sizes(left.rows, row_step)) {
       for (int64_t n : row ? std::vector<int64_t>{right.cols} : piece_sizes(right.cols, costs.col_step())) {
-        if (costs.sum_bytes(m * n) > target_.space(Space::Acc).bytes) {
+        if (costs.sum_bytes(m * n) > target_.space(Space::Acc).bytes ||
+            (even_rows && m < left.rows && left.rows % m != 0) ||
+            (even_cols && n < right.cols && right.cols % n != 0)) {
           continue;
         }
         const int64_t pieces = ((left.rows + m - 1) / m) * ((right.cols + n - 1) / n);
@@ -171,8 +185,8 @@ class Splitter {
         const timing::Ticks time = pieces * std::max(load, costs.multiply({m, n, left.cols}));
         if (!best || time < *best) {
           best = time;
-          sum.m = m;
-          sum.n = n;
+          sum.m = std::min(m, left.rows);
+          sum.n = std::min(n, right.cols);
         }
       }
     }
@@ -255,6 +269,20 @@ class Splitter {
 };
 
 }  // namespace
+
+bool in_boxes(const Type& left, const Type& right) {
+  const int64_t step = box_step(left.dtype);
+  return left.rows % 16 == 0 && left.cols % step == 0 && right.cols % step == 0;
+}
+
+bool ends_alike(ir::Function& kernel, const Op& store, size_t from_end) {
+  const Type& tile = kernel.type(store.operands[1]);
+  const std::vector<ExprId> dims = kernel.type(store.operands[0]).dims;
+  ExprPool& exprs = kernel.exprs;
+  const ExprId room = exprs.sub(dims[dims.size() - from_end], store.exprs[store.exprs.size() - from_end]);
+  return exprs.min(exprs.integer(from_end == 2 ? tile.rows : tile.cols), room) ==
+         (from_end == 2 ? tile.valid_rows : tile.valid_cols);
+}
 
 bool split_sums(ir::Function& kernel, const Target& target) {
   return Splitter(kernel, target).run();
