@@ -1,30 +1,30 @@
-// Proves that the two programs of a pair fit each other: as many pushes as pops on every path, popped tiles of local
-// rings given back once and not used afterwards, nobody waits for ever.
+// Proves that the programs of a pair fit each other: as many pushes as pops on every path, popped tiles of local rings
+// given back once and not used afterwards, nobody waits for ever - for all values of dims and scalars, all trip counts.
 //
-// The cores of a cluster are deterministic processes that talk through bounded FIFOs, so whether they end does not
-// depend on who runs when: one schedule decides. For given trip counts a core is a list of pushes, pops and frees
-// (ring_events.h), in the order in which it waits, and the lists are run against each other.
+// A core is reduced to its ring instructions, loops and branches (prove_pairs_skeleton.h). What loop bounds and
+// conditions depend on are atoms (prove_pairs_forms.h): dims, scalars, `ceildiv(N, 64)`, equal expressions of all cores
+// being one. With a value for each atom a core is a list of events (prove_pairs_trace.h), and the lists are run against
+// each other (prove_pairs_run.h); one schedule decides. Not all values need to be tried:
 //
-// Which trip counts? Loop bounds and conditions are computed from constants, loop variables and "atoms": everything
-// else that stands in them (dims, `ceildiv(N, 64)`, block_index()), equal expressions of both cores being one atom.
-// Atoms are given all small values, from 0 to kMore beyond the largest ring and the largest constant of a bound. That
-// is enough:
-//   * A loop iteration that starts with all rings empty and ends so is the same whatever came before it. Iterations
-//   that
-//     end otherwise (a loop that runs ahead) differ from each other by what is in the rings, at most all slots, so
-//     behind so many iterations they repeat.
-//   * In nested loops an atom has one value in a run though it may differ between outer iterations: each run for one
-//     outer iteration that ends with empty rings shows that the iteration fits for that value, wherever it stands.
-// Atoms are varied independently of each other: a pair whose proof needs a relation between two of them is not proved.
+//   * Iterations of a loop are equal, up to a period, behind those that are counted from its start and before those that
+//     are counted from its end; where that is, is known. If all cores can be at the beginning of such an iteration
+//     together, and a period later again with the same tiles in the rings, then the list with that period once more, or
+//     any number of times, runs like the list without. The pieces of different loops lie behind or inside each other,
+//     so each holds whatever the others do. So a value is tried up to the point from which on only more such periods
+//     come, and that they are such periods is checked in the run, not assumed.
+//   * An atom that mentions a loop's counter may have another value in every iteration. It gets the same one in all, and
+//     all its values are tried; all rings must be empty between iterations, so that each iteration is a run of its own.
+//
+// Assumed: dims are at least 1, `where` holds, all waits happen in program order. Atoms vary independently of each
+// other: a pair whose proof needs a relation between two of them is not proved.
 //
 // Not checked here: hazards inside a core (prove-sync), valid regions of tiles (they are checked when the program
 // runs).
 #include <algorithm>
-#include <array>
 #include <set>
 
 #include "pto/result.h"
-#include "src/passes/block/ring_events.h"
+#include "src/passes/block/prove_pairs_run.h"
 #include "src/passes/pass.h"
 
 namespace pto::passes {
@@ -33,250 +33,309 @@ namespace {
 
 using ir::OpId;
 
-constexpr size_t kMostSteps = 100000;  // of one core in one run
-constexpr size_t kMostRuns = 4000;     // assignments of atoms
-constexpr int64_t kMore = 2;
-constexpr size_t kMostAtoms = 6;
+constexpr size_t kMostSteps = 200000;  // of one core in one run
+constexpr size_t kMostRuns = 20000;    // assignments of atoms
+constexpr size_t kMostValues = 1000;   // of one atom
 
-struct Process {
-  const RingProgram* program = nullptr;
-  std::string name;  // "the cube core", "lane 1"
-  int side = -1;     // of a lane: its number
-  std::vector<RingEvent> events;
-  size_t at = 0;
-};
-
-// One ring while processes run against each other.
-struct RingState {
-  isa::Ring ring;
-  bool local = false;
-  int pushers = 1;
-  int poppers = 1;
-  std::array<int64_t, 2> pushed{};
-  std::array<int64_t, 2> popped{};
-  std::array<int64_t, 2> freed{};
-};
+enum class Verdict : uint8_t { Fits, Reported, NotSteady };
 
 class PairProver {
  public:
   PairProver(PassContext& context, const ir::Function& pair, const ir::Function& cube, const ir::Function& vec)
-      : context_(context), pair_(pair), cube_(cube, context.target), vec_(vec, context.target) {}
+      : context_(context), function_(pair), pair_(pair_skeleton(pair, cube, vec, context.target)) {}
 
   bool run() {
-    Atoms atoms;
-    if (!find_atoms(atoms)) {
-      return false;
+    forms_ = analyse_forms(pair_);
+    if (!forms_.problem.empty()) {
+      return undecided(forms_.problem);
     }
-    std::vector<std::string> names;
-    for (const auto& [name, value] : atoms) {
-      names.push_back(name);
+    if (forms_.order.size() > kMostPairAtoms) {
+      return too_many_atoms();
     }
-    // All combinations of small values, or of fewer values where there are many atoms.
-    std::vector<int64_t> values = values_to_try();
-    const int64_t most = values.back();
-    size_t runs = 1;
-    for (size_t i = 0; i < names.size(); ++i) {
-      runs *= values.size();
-      if (runs > kMostRuns) {
-        values = {0, 1, 2, most};
-        runs = 1;
-        for (size_t j = 0; j < names.size(); ++j) {
-          runs *= values.size();
-        }
-        break;
-      }
+    // How many values behind the last that is special: some more where a steady state takes longer to come.
+    Verdict verdict = Verdict::NotSteady;
+    for (const int64_t more : {1, 3, 8, 24, 60}) {
+      verdict = verdict == Verdict::NotSteady ? run_all(forms_.period + more) : verdict;
     }
-    for (size_t number = 0; number < runs; ++number) {
-      size_t rest = number;
-      for (const std::string& name : names) {
-        atoms[name] = std::max(values[rest % values.size()], least_value(name));
-        rest /= values.size();
-      }
-      if (!simulate(atoms)) {
-        return false;
-      }
-    }
-    return true;
+    return verdict == Verdict::NotSteady ? not_steady() : verdict == Verdict::Fits;
   }
 
  private:
-  Span span(const Process& process, OpId op) const { return process.program->core().ops[op].span(); }
+  // ---- what is tried
 
-  // Dims and block_count() are at least 1.
-  int64_t least_value(const std::string& atom) const {
-    const bool dim = std::any_of(pair_.dims.begin(), pair_.dims.end(),
-                                 [&](SymId sym) { return pair_.symbols[sym.index()].name == atom; });
-    return dim || atom == "block_count()" ? 1 : 0;
-  }
-
-  // Small values up to some more tiles than can be on their way, and around every constant that is added to or compared with
-  // something in a bound or condition (factors and divisors are part of atoms).
-  std::vector<int64_t> values_to_try() const {
-    int64_t slots = 0;
-    for (const isa::Ring& ring : cube_.core().rings) {
-      slots += ring.slots + 1;  // and one in a core's hands
+  std::vector<int64_t> values_of(const Atom& atom, int64_t behind) const {
+    if (atom.truth) {
+      return {0, 1};
     }
+    const int64_t span = behind + forms_.period;
+    const int64_t least = atom.least ? *atom.least : atom.marks.empty() ? 0 : *atom.marks.begin() - 2;
     std::set<int64_t> values;
-    for (int64_t value = 0; value <= slots + kMore; ++value) {
-      values.insert(value);
-    }
-    for (const RingProgram* program : {&cube_, &vec_}) {
-      for (int64_t constant : program->constants()) {
-        for (int64_t value : {constant - 1, constant, constant + 1, constant + slots + kMore}) {
-          values.insert(std::max<int64_t>(0, value));
-        }
+    auto add = [&](int64_t from, int64_t to) {
+      for (int64_t value = std::max(from, least); value <= to && values.size() <= kMostValues; ++value) {
+        values.insert(value);
       }
+    };
+    add(least, std::max(least, atom.all_to.value_or(least)) + span - 1);
+    for (const int64_t mark : atom.marks) {
+      add(mark - 1, mark + span - 1);
+    }
+    while (atom.most && values.size() > 1 && *values.rbegin() > *atom.most) {
+      values.erase(std::prev(values.end()));
     }
     return {values.begin(), values.end()};
   }
 
-  std::vector<Process> processes() const {
-    std::vector<Process> all;
-    all.push_back({&cube_, "the cube core", -1, {}, 0});
-    for (int lane = 0; lane < pair_.lanes; ++lane) {
-      all.push_back({&vec_, "lane " + std::to_string(lane), lane, {}, 0});
+  Verdict run_all(int64_t behind) {
+    std::vector<std::vector<int64_t>> values;
+    size_t runs = 1;
+    for (const ExprId atom : forms_.order) {
+      values.push_back(values_of(forms_.atoms.at(atom), behind));
+      if (values.back().size() > kMostValues) {
+        undecided("`" + pair_.text(atom) + "` matters at too many values");
+        return Verdict::Reported;
+      }
+      runs *= values.back().size();
+      if (runs > kMostRuns) {
+        too_many_atoms();
+        return Verdict::Reported;
+      }
     }
-    return all;
+    for (size_t number = 0; number < runs; ++number) {
+      AtomValues atoms;
+      size_t rest = number;
+      for (size_t i = 0; i < values.size(); ++i) {
+        const size_t at = rest % values[i].size();
+        rest /= values[i].size();
+        atoms.values.push_back(values[i][at]);
+        atoms.grows.push_back(stands_for_more(i, values[i], at) ? 1 : 0);
+      }
+      const Verdict verdict = check(atoms);
+      if (verdict != Verdict::Fits) {
+        return verdict == Verdict::NotSteady && found_far_away(atoms) ? Verdict::Reported : verdict;
+      }
+    }
+    return Verdict::Fits;
   }
 
-  bool undecided(const std::string& why) {
-    context_.sink.report(DiagId::PairUndecided, pair_.span, {pair_.name, why});
+  // Is the value a period later left out?
+  bool stands_for_more(size_t atom, const std::vector<int64_t>& values, size_t at) const {
+    const Atom& known = forms_.atoms.at(forms_.order[atom]);
+    const int64_t next = values[at] + forms_.period;
+    return !known.truth && (!known.most || next <= *known.most) &&
+           !std::binary_search(values.begin(), values.end(), next);
+  }
+
+  // No steady state near `atoms`: perhaps because a ring fills up slowly.
+  bool found_far_away(AtomValues atoms) {
+    for (size_t i = 0; i < atoms.values.size(); ++i) {
+      for (int64_t far = 16; far <= 256 && atoms.grows[i] != 0; far *= 2) {
+        AtomValues other = atoms;
+        other.values[i] += far;
+        other.grows.assign(other.grows.size(), 0);
+        if (check(other) == Verdict::Reported) {
+          return true;
+        }
+      }
+    }
     return false;
-  }
-
-  bool find_atoms(Atoms& atoms) {
-    for (size_t known = 0;; known = atoms.size()) {
-      for (const Process& process : processes()) {
-        if (!process.program->run(std::max(0, process.side), atoms, kMostSteps)) {
-          return undecided("its loops run too long");
-        }
-      }
-      if (atoms.size() > kMostAtoms) {
-        std::string list;
-        for (const auto& [name, value] : atoms) {
-          list += (list.empty() ? "`" : ", `") + name + "`";
-        }
-        return undecided("it depends on " + std::to_string(atoms.size()) + " independent values, more than " +
-                         std::to_string(kMostAtoms) + ": " + list);
-      }
-      if (known == atoms.size()) {
-        return true;
-      }
-    }
-  }
-
-  static std::string text(const Atoms& atoms) {
-    std::string list;
-    for (const auto& [name, value] : atoms) {
-      list += (list.empty() ? "" : ", ") + ("`" + name + "` = " + std::to_string(value));
-    }
-    return list.empty() ? "" : " for " + list;
   }
 
   // ---- one run
 
-  bool simulate(Atoms atoms) {
-    std::vector<Process> all = processes();
-    const size_t known = atoms.size();
-    for (Process& process : all) {
-      auto events = process.program->run(std::max(0, process.side), atoms, kMostSteps);
-      if (!events) {
-        return undecided("its loops run too long" + text(atoms));
+  Verdict check(const AtomValues& atoms) {
+    std::vector<RingTrace> first;
+    for (int cut = 0; cut <= kUncut; ++cut) {
+      std::vector<RingTrace> traces;
+      std::string problem;
+      for (size_t p = 0; p < pair_.processes.size() && problem.empty(); ++p) {
+        if (auto trace = ring_trace(pair_, forms_, p, atoms, cut, kMostSteps, problem)) {
+          work_ += trace->steps;
+          traces.push_back(std::move(*trace));
+        }
       }
-      process.events = std::move(*events);
-      if (!check_tiles(process, atoms)) {
+      if (!problem.empty() && cut < kUncut) {
+        continue;
+      }
+      if (!problem.empty() || work_ > kMostPairWork) {
+        if (!first.empty() && !fits(first, atoms)) {
+          return Verdict::Reported;
+        }
+        undecided((problem.empty() ? "that takes too many steps" : problem) + text(atoms));
+        return Verdict::Reported;
+      }
+      const bool is_cut = std::any_of(traces.begin(), traces.end(), [](const RingTrace& trace) {
+        return std::any_of(trace.sites.begin(), trace.sites.end(), [](const PumpSite& s) { return s.skipped > 0; });
+      });
+      if (is_cut && !steady(traces)) {
+        first = first.empty() ? std::move(traces) : std::move(first);
+        continue;  // cut elsewhere, in the end nowhere
+      }
+      if (!fits(traces, atoms)) {
+        return Verdict::Reported;
+      }
+      if (const auto loop = loop_out_of_step(pair_, traces, work_)) {
+        return out_of_step(*loop);
+      }
+      return is_cut || steady(traces) ? Verdict::Fits : Verdict::NotSteady;
+    }
+    return Verdict::NotSteady;
+  }
+
+  bool steady(const std::vector<RingTrace>& traces) {
+    std::array<const PumpSite*, 3> odd{};
+    const auto groups = pump_groups(pair_, forms_, traces, odd, work_);
+    if (groups) {
+      const PumpGroup* group = group_that_does_not_pump(pair_, forms_, traces, *groups, work_);
+      if (group == nullptr) {
+        return true;
+      }
+      odd = group->sites;
+    }
+    unsteady_.clear();
+    for (size_t p = 0; p < traces.size(); ++p) {
+      if (odd[p] != nullptr) {
+        unsteady_.emplace_back(p, traces[p].runs[odd[p]->run].node);
+      }
+    }
+    return false;
+  }
+
+  bool fits(const std::vector<RingTrace>& traces, const AtomValues& atoms) {
+    for (size_t p = 0; p < traces.size(); ++p) {
+      if (!check_tiles(pair_.processes[p], traces[p], atoms)) {
         return false;
       }
     }
-    if (atoms.size() != known) {
-      return undecided("a condition depends on values that others don't");
-    }
-    std::map<std::string, RingState> rings;
-    for (const isa::Ring& ring : cube_.core().rings) {
-      RingState& state = rings[ring.name];
-      const bool to_vec = ring.direction == isa::RingDirection::C2V;
-      const int lanes = static_cast<int>(pair_.lanes);
-      state.ring = ring;
-      state.local = cube_.local(ring);
-      state.pushers = to_vec || ring.split == isa::Split::None ? 1 : lanes;
-      state.poppers = to_vec ? lanes : 1;
-    }
-    for (bool moved = true; moved;) {
-      moved = false;
-      for (Process& process : all) {
-        while (process.at < process.events.size() && step(process, rings)) {
-          ++process.at;
-          moved = true;
-        }
-      }
-    }
-    return ended(all, rings, atoms);
+    RingRun run(pair_, traces, work_);
+    run.advance({kNoCut, kNoCut, kNoCut});
+    return (run.ended() || waits(run, traces, atoms)) && check_counts(run, atoms);
   }
 
-  static bool step(const Process& process, std::map<std::string, RingState>& rings) {
-    const RingEvent& event = process.events[process.at];
-    RingState& state = rings.at(event.ring);
-    const auto side = static_cast<size_t>(std::max(0, process.side));
-    switch (event.action) {
-      case RingAction::Push: {
-        const int64_t freed = *std::min_element(state.freed.begin(), state.freed.begin() + state.poppers);
-        if (state.pushed[side] - freed >= state.ring.slots) {
-          return false;
+  // A popped tile of a local ring is given back once, before the next pop, and used only in between.
+  bool check_tiles(const RingProcess& process, const RingTrace& trace, const AtomValues& atoms) {
+    std::vector<OpId> held(pair_.rings.size());
+    auto fail = [&](const RingEvent& event, const std::string& why) {
+      const isa::Inst& inst = process.core->ops[event.op].inst;
+      context_.sink.report(
+          DiagId::PairTile, process.span(event.op),
+          {std::string(isa::info(inst.opcode).mnemonic), pair_.rings[event.ring].name, why + text(atoms)});
+      return false;
+    };
+    for (const RingEvent& event : trace.events) {
+      OpId& holds = held[event.ring];
+      if (event.action == RingAction::Push) {
+        if (process.side >= pair_.pushers[event.ring]) {
+          return fail(event, "it is not split, so only lane 0 pushes");
         }
-        ++state.pushed[side];
-        return true;
+        continue;
       }
-      case RingAction::Pop: {
-        const int64_t pushed = *std::min_element(state.pushed.begin(), state.pushed.begin() + state.pushers);
-        if (pushed <= state.popped[side]) {
-          return false;
-        }
-        ++state.popped[side];
-        state.freed[side] += state.local ? 0 : 1;
-        return true;
+      if (pair_.local[event.ring] == 0) {
+        continue;
       }
-      case RingAction::Free:
-        ++state.freed[side];
-        return true;
-      case RingAction::Use:
-        return true;
+      if (event.action == RingAction::Pop && holds.valid()) {
+        return fail(event, "the tile popped before has not been given back");
+      }
+      if (event.action == RingAction::Free && !holds.valid()) {
+        return fail(event, "no tile of it is held");
+      }
+      if (event.action == RingAction::Use && !holds.valid()) {
+        return fail(event, "its tile is used while none is held");
+      }
+      holds = event.action == RingAction::Pop ? event.op : event.action == RingAction::Free ? OpId{} : holds;
+    }
+    for (size_t ring = 0; ring < held.size(); ++ring) {
+      if (held[ring].valid()) {
+        return fail({RingAction::Pop, ring, held[ring]}, "the tile is never given back");
+      }
     }
     return true;
   }
 
-  bool ended(const std::vector<Process>& all, const std::map<std::string, RingState>& rings, const Atoms& atoms) {
-    const Process* stuck = nullptr;
-    for (const Process& process : all) {
-      stuck = stuck == nullptr && process.at < process.events.size() ? &process : stuck;
+  // ---- reports; all return false
+
+  bool undecided(const std::string& why) {
+    context_.sink.report(DiagId::PairUndecided, function_.span, {function_.name, why});
+    return false;
+  }
+
+  bool too_many_atoms() {
+    constexpr size_t kMostNamed = 6;
+    std::string list;
+    for (size_t i = 0; i < std::min(forms_.order.size(), kMostNamed); ++i) {
+      list += (i == 0 ? "`" : ", `") + pair_.text(forms_.order[i]) + "`";
     }
-    if (stuck != nullptr) {
-      auto what = [&](const Process& process) {
-        const RingEvent& event = process.events[process.at];
-        return process.name + " waits for " + (event.action == RingAction::Push ? "room in" : "a tile from") +
-               " ring `" + event.ring + "`";
-      };
-      auto handle = context_.sink.report(DiagId::PairDeadlock, span(*stuck, stuck->events[stuck->at].op),
-                                         {pair_.name, what(*stuck) + text(atoms)});
-      for (const Process& process : all) {
-        if (&process != stuck) {
-          if (process.at < process.events.size()) {
-            handle.note(span(process, process.events[process.at].op), what(process));
-          } else {
-            handle.note(process.program->core().span, process.name + " has ended");
-          }
-        }
+    return undecided("it depends on too many independent values, " + std::to_string(forms_.order.size()) + ": " + list +
+                     (forms_.order.size() > kMostNamed ? ", ..." : ""));
+  }
+
+  bool not_steady() {
+    const auto& [process, node] = unsteady_.front();
+    auto handle = context_.sink.report(
+        DiagId::PairUndecided, function_.span,
+        {function_.name, "loops that run `" + pair_.text(pair_.processes[process].nodes[node].expr) +
+                             "` times don't come to a state that repeats itself"});
+    for (const auto& [p, n] : unsteady_) {
+      handle.note(pair_.processes[p].span(pair_.processes[p].nodes[n].op), "this loop of " + pair_.processes[p].name);
+    }
+    return false;
+  }
+
+  Verdict out_of_step(const std::pair<size_t, size_t>& loop) {
+    const RingProcess& process = pair_.processes[loop.first];
+    const RingNode& node = process.nodes[loop.second];
+    context_.sink
+        .report(DiagId::PairUndecided, function_.span,
+                {function_.name, "`" + pair_.text(node.changing) +
+                                     "` may differ between iterations of a loop, and tiles stay in rings from one "
+                                     "iteration to the next"})
+        .note(process.span(node.op), "this loop of " + process.name);
+    return Verdict::Reported;
+  }
+
+  std::string text(const AtomValues& atoms) const {
+    std::string list;
+    for (size_t i = 0; i < forms_.order.size(); ++i) {
+      list += (i == 0 ? " for `" : ", `") + pair_.text(forms_.order[i]) + "` = " + std::to_string(atoms.values[i]);
+    }
+    return list;
+  }
+
+  bool waits(const RingRun& run, const std::vector<RingTrace>& traces, const AtomValues& atoms) {
+    auto stuck = [&](size_t p) { return run.at()[p] < traces[p].events.size(); };
+    auto event = [&](size_t p) { return traces[p].events[run.at()[p]]; };
+    auto what = [&](size_t p) {
+      return pair_.processes[p].name + " waits for " +
+             (event(p).action == RingAction::Push ? "room in" : "a tile from") + " ring `" +
+             pair_.rings[event(p).ring].name + "`";
+    };
+    size_t first = 0;
+    while (!stuck(first)) {
+      ++first;
+    }
+    auto handle = context_.sink.report(DiagId::PairDeadlock, pair_.processes[first].span(event(first).op),
+                                       {function_.name, what(first) + text(atoms)});
+    for (size_t p = 0; p < traces.size(); ++p) {
+      const RingProcess& process = pair_.processes[p];
+      if (p != first && stuck(p)) {
+        handle.note(process.span(event(p).op), what(p));
+      } else if (p != first) {
+        handle.note(process.core->span, process.name + " has ended");
       }
+    }
+    return false;
+  }
+
+  bool check_counts(const RingRun& run, const AtomValues& atoms) {
+    if (!run.ended()) {
       return false;
     }
-    for (const auto& [name, state] : rings) {
-      for (int side = 0; side < state.poppers; ++side) {
-        for (int pusher = 0; pusher < state.pushers; ++pusher) {
-          const int64_t pushed = state.pushed[static_cast<size_t>(pusher)];
-          const int64_t popped = state.popped[static_cast<size_t>(side)];
+    for (size_t ring = 0; ring < pair_.rings.size(); ++ring) {
+      for (size_t popper = 0; popper < pair_.poppers[ring]; ++popper) {
+        for (size_t pusher = 0; pusher < pair_.pushers[ring]; ++pusher) {
+          const int64_t pushed = run.pushed(ring, pusher);
+          const int64_t popped = run.popped(ring, popper);
           if (pushed != popped) {
-            context_.sink.report(DiagId::PairUnbalanced, last_of(all, name),
-                                 {name, pair_.name, std::to_string(pushed), std::to_string(popped), text(atoms)});
-            return false;
+            return unbalanced(ring, pusher, popper, pushed, popped, atoms);
           }
         }
       }
@@ -284,65 +343,39 @@ class PairProver {
     return true;
   }
 
-  Span last_of(const std::vector<Process>& all, const std::string& ring) const {
-    Span found = pair_.span;
-    for (const Process& process : all) {
-      for (const RingEvent& event : process.events) {
-        found = event.ring == ring && event.action == RingAction::Push ? span(process, event.op) : found;
+  // The last instruction of a kind in the text; nullopt: there is none.
+  std::optional<Span> last_of(RingAction action, size_t ring, size_t side) const {
+    std::optional<Span> found;
+    for (const RingProcess& process : pair_.processes) {
+      const bool sends = process.cube == (pair_.rings[ring].direction == isa::RingDirection::C2V);
+      for (const RingNode& node : process.nodes) {
+        if (node.kind == RingNode::Kind::Event && node.action == action && node.ring == ring && process.side == side &&
+            sends == (action == RingAction::Push)) {
+          found = process.span(node.op);
+        }
       }
     }
     return found;
   }
 
-  // A popped tile of a local ring is given back once, before the next pop, and used only in between.
-  bool check_tiles(const Process& process, const Atoms& atoms) {
-    std::map<std::string, OpId> held;
-    auto fail = [&](const RingEvent& event, const std::string& why) {
-      const isa::Inst& inst = process.program->core().ops[event.op].inst;
-      context_.sink.report(DiagId::PairTile, span(process, event.op),
-                           {std::string(isa::info(inst.opcode).mnemonic), event.ring, why + text(atoms)});
-      return false;
-    };
-    for (const RingEvent& event : process.events) {
-      const bool local = is_local(process, event.ring);
-      if (!local || event.action == RingAction::Push) {
-        continue;
-      }
-      const bool has = held.count(event.ring) != 0;
-      if (event.action == RingAction::Pop && has) {
-        return fail(event, "the tile popped before has not been given back");
-      }
-      if (event.action == RingAction::Free && !has) {
-        return fail(event, "no tile of it is held");
-      }
-      if (event.action == RingAction::Use && !has) {
-        return fail(event, "its tile is used while none is held");
-      }
-      if (event.action == RingAction::Pop) {
-        held[event.ring] = event.op;
-      } else if (event.action == RingAction::Free) {
-        held.erase(event.ring);
-      }
-    }
-    for (const auto& [ring, op] : held) {
-      return fail({RingAction::Pop, ring, op}, "the tile is never given back");
-    }
-    return true;
-  }
-
-  static bool is_local(const Process& process, const std::string& name) {
-    for (const isa::Ring& ring : process.program->core().rings) {
-      if (ring.name == name) {
-        return process.program->local(ring);
-      }
+  bool unbalanced(size_t ring, size_t pusher, size_t popper, int64_t pushed, int64_t popped, const AtomValues& atoms) {
+    const auto push = last_of(RingAction::Push, ring, pusher);
+    const auto pop = last_of(RingAction::Pop, ring, popper);
+    auto handle = context_.sink.report(
+        DiagId::PairUnbalanced, push.value_or(pop.value_or(function_.span)),
+        {pair_.rings[ring].name, function_.name, std::to_string(pushed), std::to_string(popped), text(atoms)});
+    if (push && pop) {
+      handle.note(*pop, "it is popped here");
     }
     return false;
   }
 
   PassContext& context_;
-  const ir::Function& pair_;
-  RingProgram cube_;
-  RingProgram vec_;
+  const ir::Function& function_;
+  PairSkeleton pair_;
+  PairForms forms_;
+  size_t work_ = 0;                                  // events that were written out or run
+  std::vector<std::pair<size_t, size_t>> unsteady_;  // process and node of loops without a steady state
 };
 
 }  // namespace
