@@ -11,6 +11,7 @@ import file_size
 import layers
 import opcode_switch
 import tidy_text
+import type_names
 
 CMAKE = """\
 pto_library(support src/support)
@@ -36,6 +37,10 @@ CLEAN = {
     "src/support/a.cc": '#include "pto/source.h"\n#include <nlohmann/json.hpp>\n',
     "src/ir/ir.h": '#include "pto/isa.h"\n',
     "src/ir/other.h": '#include "ir.h"\n',
+    "src/ir/node.h": "namespace pto::ir {\nstruct Node {\n};\nclass Edge;\n}  // namespace pto::ir\n",
+    "src/ir/node.cc": "namespace pto::ir {\nnamespace {\nstruct Node {\n};\n}  // namespace\n"
+                      "class Edge : public Node {\n};\n}  // namespace pto::ir\n",
+    "src/sem/node.h": "namespace pto::sem {\nstruct Node {\n};\n}  // namespace pto::sem\n",
     "src/sem/x.cc": "#include <hwy/highway.h>\nswitch (o) { case isa::Opcode::TAdd: break; }\n",
     "src/frontend/parse.cc": '#include "PtoParser.h"\n#include <antlr4-runtime.h>\n#include "src/ir/ir.h"\n',
     "runtime/run.cc": '#include "pto/runtime.h"\n// #include "src/ir/ir.h"\n',
@@ -80,10 +85,13 @@ PLANTED = [
     (diagnostics, "include/pto/diag.def", "PTO_DIAG(Broken, 103, Error, kText)\n", "can't read"),
     (diagnostics, "tests/lint/untested_diagnostics.txt", "BadThing\n", "take it off the list"),
     (diagnostics, "tests/lint/untested_diagnostics.txt", "Nobody\n", "there is no diagnostic"),
+    (type_names, "src/ir/p.cc", "namespace pto::ir {\nenum class Node : uint8_t { A };\n", "a second `pto::ir::Node`"),
+    (type_names, "src/ir/node.cc", "namespace pto::ir {\nstruct Node {\n", "a second `pto::ir::Node`"),
+    (type_names, "tests/unit/ir/t.cc", "namespace pto::ir {\nclass Edge final {\n", "the other one is at src/ir/node.cc"),
     (docs_links, "docs/a.md", "[gone](gone.md)\n", "nothing at `gone.md`"),
     (docs_links, "docs/a.md", "[gone](b.md#gone)\n", "no heading"),
 ]
-CHECKS = (layers, file_size, opcode_switch, determinism, tidy_text, diagnostics, docs_links)
+CHECKS = (layers, file_size, opcode_switch, determinism, tidy_text, diagnostics, docs_links, type_names)
 
 
 def write(root, files):

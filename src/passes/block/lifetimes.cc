@@ -55,14 +55,9 @@ LiveRanges unite(const LiveRanges& a, const LiveRanges& b) {
 LiveRanges to_positions(const LiveRanges& halves) {
   LiveRanges positions;
   for (const LiveRange& part : halves) {
-    const LiveRange next{part.begin / 2, part.end / 2};
-    if (!positions.empty() && next.begin <= positions.back().end + 1) {
-      positions.back().end = next.end;
-    } else {
-      positions.push_back(next);
-    }
+    positions.push_back({part.begin / 2, part.end / 2});
   }
-  return positions;
+  return joined(std::move(positions));
 }
 
 bool works_in_place(const isa::Inst& inst, size_t source, const Target& target) {
@@ -110,7 +105,7 @@ class Walker {
 
   CodeShape shape;
   std::vector<OpId> instructions;
-  std::vector<std::vector<Access>> accesses;
+  std::vector<std::vector<BufferUse>> accesses;
   std::vector<std::vector<int>> rotates;  // by buffer: loops that its slots rotate with
   std::vector<std::vector<std::pair<int, uint32_t>>>
       dependent;  // by buffer: (region of a symbol, names that mention it)
@@ -220,11 +215,11 @@ class Walker {
         continue;
       }
       const size_t buffer = operand.buffer.index();
-      std::vector<Access>& list = accesses[buffer];
+      std::vector<BufferUse>& list = accesses[buffer];
       if (list.empty() || list.back().position != here()) {
         list.push_back({here(), region, pipe});
       }
-      Access& access = list.back();
+      BufferUse& access = list.back();
       const uint32_t bit = bit_of(buffer, operand);
       // Scratch holds nothing before and after.
       const bool scratch = operand.kind == OperandKind::TileTmp;
@@ -265,11 +260,11 @@ class Walker {
   std::map<SymId, int> loop_of_symbol_;
 };
 
-void note_pipes(Life& life, const std::vector<Access>& accesses) {
+void note_pipes(Life& life, const std::vector<BufferUse>& accesses) {
   size_t part = 0;
   bool first = true;
   uint32_t last = 0;
-  for (const Access& access : accesses) {
+  for (const BufferUse& access : accesses) {
     const uint32_t pipe = uint32_t{1} << static_cast<int>(access.pipe);
     life.pipes |= pipe;
     while (part < life.halves.size() && life.halves[part].end < 2 * int64_t{access.position}) {
@@ -296,7 +291,7 @@ CoreLives buffer_lives(const ir::Function& core, const Target& target, const std
   const LiveRange everything{0, std::max<int64_t>(1, 2 * count - 1)};
   for (size_t i = 0; i < core.buffers.size(); ++i) {
     Life& life = lives.buffers[i];
-    const std::vector<Access>& accesses = walker.accesses[i];
+    const std::vector<BufferUse>& accesses = walker.accesses[i];
     life.whole = i < reserved.size() && reserved[i];
     if (life.whole) {
       life.halves = {everything};
@@ -312,7 +307,7 @@ CoreLives buffer_lives(const ir::Function& core, const Target& target, const std
       life.halves = joined(std::move(life.halves));
     }
     life.in_loop = std::any_of(accesses.begin(), accesses.end(),
-                               [&](const Access& access) { return walker.shape.in_loop(access.region); });
+                               [&](const BufferUse& access) { return walker.shape.in_loop(access.region); });
     note_pipes(life, accesses);
   }
   lives.instructions = std::move(walker.instructions);

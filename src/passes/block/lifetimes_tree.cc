@@ -42,7 +42,7 @@ constexpr uint32_t kLongestCondition = 64;  // nodes
 // The regions that touch the buffer, and in each of them what does, in order.
 class Tree {
  public:
-  Tree(const ir::Function& core, const CodeShape& shape, const std::vector<Access>& accesses,
+  Tree(const ir::Function& core, const CodeShape& shape, const std::vector<BufferUse>& accesses,
        const std::vector<std::pair<int, uint32_t>>& dependent)
       : core_(core), shape_(shape), accesses_(accesses), dependent_(dependent) {
     build();
@@ -220,7 +220,7 @@ class Tree {
 
   Transfer transfer(const Item& item, const std::vector<int>& assumed) {
     if (item.node < 0) {
-      const Access& access = accesses_[static_cast<size_t>(item.access)];
+      const BufferUse& access = accesses_[static_cast<size_t>(item.access)];
       return {access.reads, ~access.kills};
     }
     const CodeShape::Node& node = node_of(item);
@@ -276,7 +276,7 @@ class Tree {
       const Item& item = parts_[static_cast<size_t>(index)].items[i];
       const bool before = touched || i > 0;
       if (item.node < 0) {
-        const Access& access = accesses_[static_cast<size_t>(item.access)];
+        const BufferUse& access = accesses_[static_cast<size_t>(item.access)];
         if (pending != 0) {
           emit_gap(access.position + 1, at);
         }
@@ -298,7 +298,7 @@ class Tree {
     }
   }
 
-  void mark_access(const Access& access, uint32_t pending, bool touched) {
+  void mark_access(const BufferUse& access, uint32_t pending, bool touched) {
     const bool live_in = (access.reads != 0 || (pending & ~access.kills) != 0) && touched;
     const int64_t read = 2 * int64_t{access.position};
     const bool from_write = access.at_write_only && !live_in;
@@ -325,7 +325,7 @@ class Tree {
 
   const ir::Function& core_;
   const CodeShape& shape_;
-  const std::vector<Access>& accesses_;
+  const std::vector<BufferUse>& accesses_;
   const std::vector<std::pair<int, uint32_t>>& dependent_;
   std::vector<Part> parts_;
   LiveRanges out_;
@@ -333,7 +333,7 @@ class Tree {
 
 }  // namespace
 
-LiveRanges live_halves(const ir::Function& core, const CodeShape& shape, const std::vector<Access>& accesses,
+LiveRanges live_halves(const ir::Function& core, const CodeShape& shape, const std::vector<BufferUse>& accesses,
                        const std::vector<std::pair<int, uint32_t>>& dependent) {
   return Tree(core, shape, accesses, dependent).run();
 }

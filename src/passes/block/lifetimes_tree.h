@@ -20,7 +20,7 @@ namespace pto::passes {
 inline constexpr uint32_t kAnySlot = uint32_t{1} << 31;
 
 // One instruction's use of one buffer.
-struct Access {
+struct BufferUse {
   int position = 0;
   int region = 0;
   isa::Pipe pipe = isa::Pipe::S;
@@ -62,7 +62,7 @@ struct CodeShape {
 
 // Unsorted parts of the life, in half points. `dependent`: for a region that defines a symbol, the names that mention
 // it.
-LiveRanges live_halves(const ir::Function& core, const CodeShape& shape, const std::vector<Access>& accesses,
+LiveRanges live_halves(const ir::Function& core, const CodeShape& shape, const std::vector<BufferUse>& accesses,
                        const std::vector<std::pair<int, uint32_t>>& dependent);
 
 }  // namespace pto::passes
