@@ -150,6 +150,15 @@ struct Ring {
   // What a vector lane pushes or pops.
   int64_t lane_rows() const { return split == Split::Rows ? rows / 2 : rows; }
   int64_t lane_cols() const { return split == Split::Cols ? cols / 2 : cols; }
+  // Bytes from the begin of a slot to that part; rows of the whole tile follow each other.
+  int64_t lane_offset(int lane) const {
+    return byte_size(dtype, split == Split::Rows   ? lane * lane_rows() * cols
+                            : split == Split::Cols ? lane * lane_cols()
+                                                   : 0);
+  }
+  // How many cores of a cluster with so many lanes push it, and pop it.
+  int pushers(int lanes) const { return direction == RingDirection::C2V || split == Split::None ? 1 : lanes; }
+  int poppers(int lanes) const { return direction == RingDirection::C2V ? lanes : 1; }
 };
 inline constexpr int64_t kMaxRingSlots = 16;
 inline constexpr size_t kMaxRings = 16;  // a core

@@ -64,4 +64,9 @@ std::string ring_problem(const isa::Ring& ring, const PushedRegions& pushed, int
          ", the pop expects " + valid_text(expected);
 }
 
+std::string ring_wait(const isa::Ring& ring, bool push, int64_t held) {
+  return (push ? "for room in ring `" : "for a tile from ring `") + ring.name + "`, " + std::to_string(held) + " of " +
+         std::to_string(ring.slots) + " slots full,";
+}
+
 }  // namespace pto::runtime

@@ -22,4 +22,7 @@ using PushedRegions = std::array<Valid, 2>;
 // split tile, and halves that lanes pushed must form one rectangle.
 std::string ring_problem(const isa::Ring& ring, const PushedRegions& pushed, int side, const Valid& expected);
 
+// "for room in ring `s`, 2 of 2 slots full,": what a push waits for, or a pop.
+std::string ring_wait(const isa::Ring& ring, bool push, int64_t held);
+
 }  // namespace pto::runtime

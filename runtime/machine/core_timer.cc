@@ -63,11 +63,7 @@ void CoreTimer::start(std::shared_ptr<TimedProgram> program, const BlockStart& b
   block_ = block;
   rings_ = std::move(rings);
   side_ = side;
-  ring_numbers_.clear();
   ring_counts_.fill(0);
-  for (const isa::Ring& ring : timed_->program->core->rings) {
-    ring_numbers_.push_back(rings_ ? rings_->find(ring.name) : 0);
-  }
   stepper_.start(*timed_->program, block.block, std::max(0, side), config_.target->event_ids);
   for (Pipe& pipe : pipes_) {
     pipe.issued = 0;

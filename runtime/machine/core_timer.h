@@ -122,7 +122,7 @@ class CoreTimer {
   int64_t blocks() const { return blocks_; }
   // For the deadlock report: what every pipe waits for, the pipe whose queue has an instruction of a ring, the program.
   std::vector<CoreWait> waits() const;
-  std::optional<isa::Pipe> pipe_of_ring(const std::string& ring) const;
+  std::optional<isa::Pipe> pipe_of_ring(size_t ring) const;
   const object::Core& core() const { return *timed_->program->core; }
   const RingTimes* rings() const { return rings_.get(); }
 
@@ -204,7 +204,6 @@ class CoreTimer {
   int64_t flags_set_ = 0;
   std::vector<uint32_t> requests_;
   std::shared_ptr<RingTimes> rings_;
-  std::vector<size_t> ring_numbers_;  // by the core's RingId
   std::array<int64_t, isa::kMaxRings> ring_counts_{};  // pushes, or pops, issued
   int side_ = kCubeSide;
   uint32_t dirty_ = 0;      // pipes that may be able to go on

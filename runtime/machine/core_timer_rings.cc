@@ -10,14 +10,14 @@ namespace pto::runtime {
 // --- rings
 
 std::optional<Ticks> CoreTimer::ring_ready(const Instruction& inst, int64_t number) const {
-  const size_t ring = ring_numbers_[inst.ring];
+  const size_t ring = inst.ring;
   return inst.ring_op == RingOp::Push ? rings_->room(ring, number) : rings_->tile(ring, number);
 }
 
 // The instruction's work ends then: the other side may hear of it.
 void CoreTimer::ring_done(const Entry& entry, Ticks end) {
   const Instruction& inst = *entry.inst;
-  const size_t ring = ring_numbers_[inst.ring];
+  const size_t ring = inst.ring;
   if (inst.ring_op == RingOp::Push) {
     rings_->pushed(ring, side_, entry.valid, end + config_.ring_latency);
   } else if (inst.ring_op == RingOp::Free || !inst.ring_local) {
@@ -28,7 +28,7 @@ void CoreTimer::ring_done(const Entry& entry, Ticks end) {
 // Is the tile that has come what the pop expects?
 bool CoreTimer::check_pop(const Entry& entry) {
   const Instruction& inst = *entry.inst;
-  std::string problem = rings_->problem(ring_numbers_[inst.ring], side_, entry.number, entry.valid);
+  std::string problem = rings_->problem(inst.ring, side_, entry.number, entry.valid);
   if (problem.empty()) {
     return true;
   }
@@ -43,7 +43,7 @@ bool CoreTimer::check_pop(const Entry& entry) {
 
 void CoreTimer::ring_transfer(const Instruction& inst, int64_t number, const timing::Cost& cost,
                               Transfer& transfer) const {
-  const size_t ring = ring_numbers_[inst.ring];
+  const size_t ring = inst.ring;
   const Valid valid = stepper_.issued().valids[0];
   transfer.bytes = cost.gm_bytes;
   transfer.cap = std::clamp<int64_t>(cost.rate_cap, 1, Arbiter::kMostRate);
@@ -114,18 +114,17 @@ void CoreTimer::describe_ring(const Instruction& inst, int64_t number, CoreWait&
   const isa::Ring& ring = timed_->program->core->rings[inst.ring];
   const bool push = inst.ring_op == RingOp::Push;
   wait.kind = push ? CoreWait::Kind::Room : CoreWait::Kind::Tile;
-  wait.ring = ring_numbers_[inst.ring];
+  wait.ring = inst.ring;
   wait.number = push ? number - ring.slots : number;
-  wait.what = (push ? "for room in ring `" : "for a tile from ring `") + ring.name + "`, " +
-              std::to_string(rings_->held(wait.ring)) + " of " + std::to_string(ring.slots) + " slots full,";
+  wait.what = ring_wait(ring, push, rings_->held(wait.ring));
 }
 
-std::optional<isa::Pipe> CoreTimer::pipe_of_ring(const std::string& ring) const {
+std::optional<isa::Pipe> CoreTimer::pipe_of_ring(size_t ring) const {
   for (size_t i = 0; i < pipes_.size(); ++i) {
     const Pipe& pipe = pipes_[i];
     for (size_t k = 0; k < pipe.count; ++k) {
       const Instruction& inst = *pipe.ring[(pipe.head + k) & (pipe.ring.size() - 1)].inst;
-      if (inst.ring_op != RingOp::None && timed_->program->core->rings[inst.ring].name == ring) {
+      if (inst.ring_op != RingOp::None && inst.ring == ring) {
         return static_cast<isa::Pipe>(i);
       }
     }

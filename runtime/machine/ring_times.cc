@@ -2,13 +2,10 @@
 
 #include <algorithm>
 
-#include "pto/result.h"
-
 namespace pto::runtime {
 namespace {
 
 using isa::RingDirection;
-using isa::Split;
 
 constexpr int64_t kSlotAlignment = 512;
 
@@ -30,19 +27,12 @@ RingTimes::RingTimes(std::span<const isa::Ring> rings, int lanes, const Target& 
   for (const isa::Ring& ring : rings) {
     State state;
     state.ring = ring;
-    const bool to_vec = ring.direction == RingDirection::C2V;
-    state.pushers = to_vec || ring.split == Split::None ? 1 : lanes;
-    state.poppers = to_vec ? lanes : 1;
+    state.pushers = ring.pushers(lanes);
+    state.poppers = ring.poppers(lanes);
     state.address = address;
     address += bytes({&ring, 1}, target);
     states_.push_back(std::move(state));
   }
-}
-
-size_t RingTimes::find(const std::string& name) const {
-  const auto it = std::find_if(states_.begin(), states_.end(), [&](const State& s) { return s.ring.name == name; });
-  PTO_CHECK(it != states_.end(), "both cores of a pair have the same rings");
-  return static_cast<size_t>(it - states_.begin());
 }
 
 std::optional<Ticks> RingTimes::room(size_t ring, int64_t number) const {
@@ -115,13 +105,8 @@ std::vector<int> RingTimes::late_poppers(size_t ring, int64_t number) const {
 
 int64_t RingTimes::address(size_t ring, int side, int64_t number) const {
   const State& state = states_[ring];
-  int64_t at = state.address + number % state.ring.slots * slot_stride(state.ring);
-  if (side != kCubeSide && state.ring.split == Split::Rows) {
-    at += byte_size(state.ring.dtype, side * (state.ring.rows / 2) * state.ring.cols);
-  } else if (side != kCubeSide && state.ring.split == Split::Cols) {
-    at += byte_size(state.ring.dtype, side * (state.ring.cols / 2));
-  }
-  return at;
+  return state.address + number % state.ring.slots * slot_stride(state.ring) +
+         (side == kCubeSide ? 0 : state.ring.lane_offset(side));
 }
 
 int64_t RingTimes::row_bytes(size_t ring) const {

@@ -20,10 +20,10 @@ using timing::Ticks;
 
 class RingTimes {
  public:
+  // `rings`: of both cores, which have the same; methods take their numbers (isa::RingId).
   // `address`: where the first ring's slots begin in global memory; they follow each other. Local rings have none.
   RingTimes(std::span<const isa::Ring> rings, int lanes, const Target& target, int64_t address);
 
-  size_t find(const std::string& name) const;
   // When there is room for a side's push number `number`, or its pop number `number` has come; nullopt: not known yet.
   std::optional<Ticks> room(size_t ring, int64_t number) const;
   std::optional<Ticks> tile(size_t ring, int64_t number) const;

@@ -86,8 +86,7 @@ class Explainer {
     }
     for (int side : late_sides(wait)) {
       if (const std::optional<size_t> core = core_of(wait, side)) {
-        const std::string& ring = rings(wait).ring(wait.wait.ring).name;
-        return wait_of(*core, cores_[*core].timer->pipe_of_ring(ring).value_or(isa::Pipe::S));
+        return wait_of(*core, cores_[*core].timer->pipe_of_ring(wait.wait.ring).value_or(isa::Pipe::S));
       }
     }
     return std::nullopt;

@@ -1,5 +1,6 @@
 #include "runtime/values/block_runner.h"
 
+#include <algorithm>
 #include <cstring>
 #include <new>
 #include <utility>
@@ -29,7 +30,7 @@ void BlockRunner::prepare(const Program& program) {
   }
 }
 
-void BlockRunner::start(const Program& program, int64_t block, int64_t lane, int event_ids,
+void BlockRunner::start(const Program& program, int64_t block, int event_ids,
                         std::span<std::byte* const> tensors, int64_t max_statements, RingMemory* rings, int side) {
   prepare(program);
   program_ = &program;
@@ -40,11 +41,7 @@ void BlockRunner::start(const Program& program, int64_t block, int64_t lane, int
   rings_ = rings;
   side_ = side;
   pending_ = false;
-  ring_numbers_.clear();
-  for (const isa::Ring& ring : program.core->rings) {
-    ring_numbers_.push_back(rings == nullptr ? 0 : rings->find(ring.name));
-  }
-  stepper_.start(program, block, lane, event_ids);
+  stepper_.start(program, block, std::max(0, side), event_ids);
 }
 
 BlockRunner::Status BlockRunner::resume() {
@@ -92,9 +89,9 @@ bool BlockRunner::ready() {
   const Instruction& inst = *stepper_.issued().inst;
   switch (inst.ring_op) {
     case RingOp::Push:
-      return rings_->can_push(ring_numbers_[inst.ring], side_);
+      return rings_->can_push(inst.ring, side_);
     case RingOp::Pop:
-      return rings_->can_pop(ring_numbers_[inst.ring], side_);
+      return rings_->can_pop(inst.ring, side_);
     default:
       return true;
   }
@@ -107,9 +104,7 @@ const object::Location& BlockRunner::location() const {
 std::string BlockRunner::waiting() const {
   const Instruction& inst = *stepper_.issued().inst;
   const isa::Ring& ring = program_->core->rings[inst.ring];
-  return std::string("waits for ") + (inst.ring_op == RingOp::Push ? "room in" : "a tile from") + " ring `" +
-         ring.name + "`, " + std::to_string(rings_->held(ring_numbers_[inst.ring])) + " of " +
-         std::to_string(ring.slots) + " slots full,";
+  return "waits " + ring_wait(ring, inst.ring_op == RingOp::Push, rings_->held(inst.ring));
 }
 
 void BlockRunner::poison(uint32_t index) {
@@ -122,7 +117,7 @@ void BlockRunner::poison(uint32_t index) {
 bool BlockRunner::move_ring(sem::Args& args) {
   const Issued& issued = stepper_.issued();
   const Instruction& inst = *issued.inst;
-  const size_t ring = ring_numbers_[inst.ring];
+  const size_t ring = inst.ring;
   const Valid valid = issued.valids[0];
   if (inst.ring_op == RingOp::Free) {
     rings_->give_back(ring, side_);

@@ -26,8 +26,8 @@ class BlockRunner {
   enum class Status : uint8_t { Ok, Fault, Limit, Blocked };
 
   // `tensors`: host memory of the core's tensor parameters. `max_statements`: 0 for no limit. `rings` and `side`: of a
-  // core of a pair.
-  void start(const Program& program, int64_t block, int64_t lane, int event_ids, std::span<std::byte* const> tensors,
+  // core of a pair; a lane is its side.
+  void start(const Program& program, int64_t block, int event_ids, std::span<std::byte* const> tensors,
              int64_t max_statements, RingMemory* rings = nullptr, int side = kCubeSide);
   // What all blocks together may still take; below 0 runs end with Limit.
   void set_budget(std::atomic<int64_t>* statements) { budget_ = statements; }
@@ -65,7 +65,6 @@ class BlockRunner {
   int64_t counted_ = 0;  // of them, those that were taken from the budget
   std::atomic<int64_t>* budget_ = nullptr;
   RingMemory* rings_ = nullptr;
-  std::vector<size_t> ring_numbers_;  // by the core's RingId
   int side_ = kCubeSide;
   bool pending_ = false;  // an instruction that waits for a ring
   Fault fault_;

@@ -152,7 +152,7 @@ class Pool {
           status = runner.pair.run(*program, *vec, plan.lanes, block, target_.event_ids, tensors, vec_tensors,
                                    max_statements_);
         } else {
-          runner.block.start(*program, block, 0, target_.event_ids, tensors, max_statements_);
+          runner.block.start(*program, block, target_.event_ids, tensors, max_statements_);
           status = runner.block.resume();
         }
         if (status != BlockRunner::Status::Ok) {

@@ -13,9 +13,9 @@ BlockRunner::Status PairRunner::run(const Program& cube, const Program& vec, uin
                                     std::span<std::byte* const> vec_tensors, int64_t max_statements) {
   RingMemory rings(cube.core->rings, static_cast<int>(lanes));
   stuck_.clear();
-  runners_[0].start(cube, block, 0, event_ids, cube_tensors, max_statements, &rings, kCubeSide);
+  runners_[0].start(cube, block, event_ids, cube_tensors, max_statements, &rings, kCubeSide);
   for (uint32_t lane = 0; lane < lanes; ++lane) {
-    runners_[lane + 1].start(vec, block, lane, event_ids, vec_tensors, max_statements, &rings, static_cast<int>(lane));
+    runners_[lane + 1].start(vec, block, event_ids, vec_tensors, max_statements, &rings, static_cast<int>(lane));
   }
   const size_t count = lanes + 1;
   std::array<bool, 3> done{};

@@ -2,15 +2,7 @@
 
 #include <algorithm>
 
-#include "pto/result.h"
-
 namespace pto::runtime {
-namespace {
-
-using isa::RingDirection;
-using isa::Split;
-
-}  // namespace
 
 RingMemory::RingMemory(std::span<const isa::Ring> rings, int lanes) {
   for (const isa::Ring& ring : rings) {
@@ -20,17 +12,10 @@ RingMemory::RingMemory(std::span<const isa::Ring> rings, int lanes) {
     for (Slot& slot : state.slots) {
       slot.bytes.assign(static_cast<size_t>(ring.slot_bytes()), std::byte{0xFF});
     }
-    const bool to_vec = ring.direction == RingDirection::C2V;
-    state.pushers = to_vec || ring.split == Split::None ? 1 : lanes;
-    state.poppers = to_vec ? lanes : 1;
+    state.pushers = ring.pushers(lanes);
+    state.poppers = ring.poppers(lanes);
     states_.push_back(std::move(state));
   }
-}
-
-size_t RingMemory::find(const std::string& name) const {
-  const auto it = std::find_if(states_.begin(), states_.end(), [&](const State& s) { return s.ring.name == name; });
-  PTO_CHECK(it != states_.end(), "both cores of a pair have the same rings");
-  return static_cast<size_t>(it - states_.begin());
 }
 
 bool RingMemory::can_push(size_t ring, int side) const {
@@ -44,15 +29,9 @@ bool RingMemory::can_pop(size_t ring, int side) const {
   return *std::min_element(state.pushed.begin(), state.pushed.begin() + state.pushers) > state.popped[side_index(side)];
 }
 
-RingWindow RingMemory::window(State& state, int64_t number, int side, bool lane_side) {
+RingWindow RingMemory::window(State& state, int64_t number, int side) {
   Slot& slot = state.slots[static_cast<size_t>(number % state.ring.slots)];
-  RingWindow window{slot.bytes.data(), state.ring.cols};
-  if (lane_side && state.ring.split == Split::Rows) {
-    window.data += byte_size(state.ring.dtype, side * (state.ring.rows / 2) * state.ring.cols);
-  } else if (lane_side && state.ring.split == Split::Cols) {
-    window.data += byte_size(state.ring.dtype, side * (state.ring.cols / 2));
-  }
-  return window;
+  return {slot.bytes.data() + (side == kCubeSide ? 0 : state.ring.lane_offset(side)), state.ring.cols};
 }
 
 RingWindow RingMemory::push(size_t ring, int side, const Valid& valid) {
@@ -60,14 +39,14 @@ RingWindow RingMemory::push(size_t ring, int side, const Valid& valid) {
   const size_t index = side_index(side);
   const int64_t number = state.pushed[index]++;
   state.slots[static_cast<size_t>(number % state.ring.slots)].valids[index] = valid;
-  return window(state, number, side, side != kCubeSide);
+  return window(state, number, side);
 }
 
 RingWindow RingMemory::pop(size_t ring, int side, const Valid& valid, std::string& problem) {
   State& state = states_[ring];
   const int64_t number = state.popped[side_index(side)]++;
   problem = ring_problem(state.ring, state.slots[static_cast<size_t>(number % state.ring.slots)].valids, side, valid);
-  return window(state, number, side, side != kCubeSide);
+  return window(state, number, side);
 }
 
 void RingMemory::give_back(size_t ring, int side) {

@@ -23,11 +23,8 @@ struct RingWindow {
 
 class RingMemory {
  public:
-  // `rings` as the cube core counts them.
+  // `rings`: of both cores, which have the same; methods take their numbers (isa::RingId).
   RingMemory(std::span<const isa::Ring> rings, int lanes);
-
-  // Number of the ring that a core calls `name`.
-  size_t find(const std::string& name) const;
 
   // Is there room, is there a tile?
   bool can_push(size_t ring, int side) const;
@@ -55,7 +52,7 @@ class RingMemory {
     int pushers = 1;
     int poppers = 1;
   };
-  RingWindow window(State& state, int64_t number, int side, bool lane_side);
+  RingWindow window(State& state, int64_t number, int side);
 
   std::vector<State> states_;
 };

@@ -100,17 +100,16 @@ class Importer {
 
 class ProcessBuilder {
  public:
-  ProcessBuilder(PairSkeleton& pair, Names& names, RingProcess& process, const std::map<std::string, size_t>& rings)
+  ProcessBuilder(PairSkeleton& pair, Names& names, RingProcess& process)
       : pair_(pair),
         names_(names),
         process_(process),
         core_(*process.core),
-        rings_(rings),
         import_(pair, names, core_, process.side) {
     for (const OpId id : ir::ops_in_order(core_)) {
       const Op& op = core_.ops[id];
       if (op.kind == OpKind::Inst && op.inst.opcode == isa::Opcode::TPop) {
-        const size_t ring = ring_of(op.inst.operands[1].ring);
+        const size_t ring = op.inst.operands[1].ring.index();
         if (pair_.local[ring] != 0) {
           ring_memory_[op.inst.operands[0].buffer] = ring;
         }
@@ -121,12 +120,6 @@ class ProcessBuilder {
   void run() { process_.body = region(core_.body, 0); }
 
  private:
-  size_t ring_of(isa::RingId id) const {
-    const auto found = rings_.find(core_.rings[id.index()].name);
-    PTO_CHECK(found != rings_.end(), "both cores of a pair have the same rings");
-    return found->second;
-  }
-
   std::vector<size_t> region(ir::RegionId id, int depth) {
     std::vector<size_t> body;
     for (const OpId op_id : core_.regions[id].ops) {
@@ -168,7 +161,7 @@ class ProcessBuilder {
       if (memory == ring_memory_.end()) {
         continue;
       }
-      const bool own = ring != nullptr && inst.opcode != isa::Opcode::TPush && ring_of(ring->ring) == memory->second;
+      const bool own = ring != nullptr && inst.opcode != isa::Opcode::TPush && ring->ring.index() == memory->second;
       if (!own) {
         event(RingAction::Use, memory->second, id, body);
       }
@@ -177,7 +170,7 @@ class ProcessBuilder {
       event(inst.opcode == isa::Opcode::TPush  ? RingAction::Push
             : inst.opcode == isa::Opcode::TPop ? RingAction::Pop
                                                : RingAction::Free,
-            ring_of(ring->ring), id, body);
+            ring->ring.index(), id, body);
     }
   }
 
@@ -223,7 +216,6 @@ class ProcessBuilder {
   Names& names_;
   RingProcess& process_;
   const ir::Function& core_;
-  const std::map<std::string, size_t>& rings_;
   Importer import_;
   std::map<isa::BufferId, size_t> ring_memory_;  // buffers that are the memory of a local ring
 };
@@ -278,13 +270,11 @@ PairSkeleton pair_skeleton(const ir::Function& pair, const ir::Function& cube, c
   PairSkeleton skeleton;
   skeleton.lanes = static_cast<size_t>(pair.lanes);
   skeleton.rings = cube.rings;
-  std::map<std::string, size_t> rings;
+  PTO_CHECK(cube.rings == vec.rings, "both cores of a pair have the same rings");
   for (const isa::Ring& ring : cube.rings) {
-    rings[ring.name] = skeleton.local.size();
     skeleton.local.push_back(target.ring_is_local(ring.direction) ? 1 : 0);
-    const bool to_vec = ring.direction == isa::RingDirection::C2V;
-    skeleton.pushers.push_back(to_vec || ring.split == isa::Split::None ? 1 : skeleton.lanes);
-    skeleton.poppers.push_back(to_vec ? skeleton.lanes : 1);
+    skeleton.pushers.push_back(static_cast<size_t>(ring.pushers(static_cast<int>(pair.lanes))));
+    skeleton.poppers.push_back(static_cast<size_t>(ring.poppers(static_cast<int>(pair.lanes))));
   }
   Names names(skeleton);
   Importer import(skeleton, names, pair, 0);
@@ -297,7 +287,7 @@ PairSkeleton pair_skeleton(const ir::Function& pair, const ir::Function& cube, c
     process.core = process.cube ? &cube : &vec;
     process.side = process.cube ? 0 : number - 1;
     process.name = process.cube ? "the cube core" : "lane " + std::to_string(process.side);
-    ProcessBuilder(skeleton, names, process, rings).run();
+    ProcessBuilder(skeleton, names, process).run();
     skeleton.processes.push_back(std::move(process));
   }
   return skeleton;
