@@ -102,7 +102,7 @@ void Lower::retype(const ir::Op& op) {
   } else if (shape == ir::OpShape::Reduce) {
     const ir::Type& operand = fn().type(op.operands[0]);
     (op.axis == 1 ? type.valid_rows : type.valid_cols) = op.axis == 1 ? operand.valid_rows : operand.valid_cols;
-  } else if (op.kind == ir::OpKind::MatMul || op.kind == ir::OpKind::MatMulBias) {
+  } else if (ir::is_matmul(op.kind)) {
     type.valid_rows = fn().type(op.operands[0]).valid_rows;
     type.valid_cols = fn().type(op.operands[1]).valid_cols;
   } else if (op.kind == ir::OpKind::Extract) {
@@ -281,7 +281,7 @@ void Lower::check_valid() {
 
 bool Lower::check_valid_op(ir::OpId id, bool report) {
   const ir::Op& op = fn().ops[id];
-  if (op.kind == ir::OpKind::MatMul || op.kind == ir::OpKind::MatMulBias) {
+  if (ir::is_matmul(op.kind)) {
     return check_matmul(op, report);
   }
   if (op.kind == ir::OpKind::Store) {

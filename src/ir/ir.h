@@ -36,6 +36,9 @@ struct OpInfo {
   OpShape shape;
 };
 const OpInfo& op_info(OpKind kind);
+inline bool is_matmul(OpKind kind) {
+  return kind == OpKind::MatMul || kind == OpKind::MatMulBias;
+}
 
 enum class TypeKind : uint8_t { None, Tensor, Tile };
 

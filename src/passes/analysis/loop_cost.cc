@@ -137,8 +137,7 @@ LoopCosts::Cost LoopCosts::instruction(const Op& op) const {
   };
   std::for_each(op.results.begin(), op.results.end(), add);
   std::for_each(op.operands.begin(), op.operands.end(), add);
-  if (tiles.empty() || (tiles[0].space == Space::Acc && op.kind != OpKind::MatMul && op.kind != OpKind::MatMulBias &&
-                        op.kind != OpKind::Store)) {
+  if (tiles.empty() || (tiles[0].space == Space::Acc && !ir::is_matmul(op.kind) && op.kind != OpKind::Store)) {
     return cost;  // zeros, rows and casts of an accumulator are part of what follows
   }
   const bool store = op.kind == OpKind::Store;

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "src/passes/analysis/rewrite.h"
+
 namespace pto::passes {
 
 using timing::Ticks;
@@ -20,10 +22,6 @@ TileDesc tile(DType type, int64_t rows, int64_t cols, Space space, const Target&
 
 constexpr int64_t kMostShapes = 96;  // that are looked at closely
 constexpr int64_t kMostStep = 2048;  // of K: longer rows load no faster
-
-int64_t round_up(int64_t value, int64_t multiple) {
-  return (value + multiple - 1) / multiple * multiple;
-}
 
 int64_t ceil_div(int64_t a, int64_t b) {
   return (a + b - 1) / b;

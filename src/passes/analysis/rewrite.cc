@@ -81,6 +81,33 @@ OpId Cloner::clone(OpId id, RegionId into) {
   return to_.add_op(into, std::move(op));
 }
 
+void copy_interface(const ir::Function& from, ir::Function& to) {
+  Cloner cloner(from, to);
+  for (SymId dim : from.dims) {
+    to.dims.push_back(to.exprs[cloner.expr_of(dim)].sym);
+  }
+  for (const ir::Param& old : from.params) {
+    ir::Param param = old;
+    if (old.is_tensor()) {
+      param.type = cloner.type(old.type);
+      param.value = to.add_value(param.type, old.name);
+    } else {
+      param.sym = to.exprs[cloner.expr_of(old.sym)].sym;
+    }
+    to.params.push_back(std::move(param));
+  }
+  for (const ir::Constraint& constraint : from.constraints) {
+    to.constraints.push_back({cloner.expr(constraint.condition), constraint.text, constraint.span});
+  }
+}
+
+ir::ValueId root_tensor(const ir::Function& function, ir::ValueId tensor) {
+  while (function.values[tensor].def.valid()) {
+    tensor = function.ops[function.values[tensor].def].operands[0];
+  }
+  return tensor;
+}
+
 void for_each_op(const ir::Function& function, const std::function<void(OpId)>& visit) {
   std::function<void(RegionId)> walk = [&](RegionId region) {
     for (OpId id : function.regions[region].ops) {
@@ -101,6 +128,16 @@ Uses uses_of(const ir::Function& function) {
     }
   });
   return uses;
+}
+
+ir::RegionId region_of(const ir::Function& function, ir::OpId op) {
+  for (ir::RegionId id{0}; id.index() < function.regions.size(); id = ir::RegionId(id.index() + 1)) {
+    const std::vector<ir::OpId>& ops = function.regions[id].ops;
+    if (std::find(ops.begin(), ops.end(), op) != ops.end()) {
+      return id;
+    }
+  }
+  return {};
 }
 
 void rewrite_region(ir::Function& function, RegionId region, const std::function<std::vector<OpId>(OpId)>& rewrite) {
@@ -222,6 +259,10 @@ std::optional<int64_t> lower_bound(const ir::Function& function, ExprId expr) {
     default:
       return std::nullopt;
   }
+}
+
+int64_t slot_stride(const TileDesc& tile, const Target& target) {
+  return round_up(tile.bytes(), std::max<int64_t>(1, target.space(tile.space).align));
 }
 
 }  // namespace pto::passes

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "pto/diagnostics.h"
+#include "pto/target.h"
 #include "src/ir/ir.h"
 
 namespace pto::passes {
@@ -35,19 +36,29 @@ class Cloner {
   std::map<SymId, ExprId> symbols_;
 };
 
+// Gives a function without an interface the dims, parameters and constraints of another one.
+void copy_interface(const ir::Function& from, ir::Function& to);
+
 // The ops that use each value, in order of appearance; an op that uses it twice is there twice.
 using Uses = std::map<ir::ValueId, std::vector<ir::OpId>>;
 Uses uses_of(const ir::Function& function);
 
+// The parameter that a tensor is, or that it is a view of.
+ir::ValueId root_tensor(const ir::Function& function, ir::ValueId tensor);
+
 // Calls `visit` for every op that is in a region, outer ops first.
 void for_each_op(const ir::Function& function, const std::function<void(ir::OpId)>& visit);
+
+// The region that an op stands in; not valid: in none.
+ir::RegionId region_of(const ir::Function& function, ir::OpId op);
 
 // Rebuilds a region: `rewrite` is called for each op in order and returns the ops that stand in its place.
 void rewrite_region(ir::Function& function, ir::RegionId region,
                     const std::function<std::vector<ir::OpId>(ir::OpId)>& rewrite);
 
-// The values that must be one tile because a loop or a branch joins them: for a For, initial value, body argument, yielded
-// value and result of each carried value; for an If, both yielded values and the result of each. Empty for other ops.
+// The values that must be one tile because a loop or a branch joins them: for a For, initial value, body argument,
+// yielded value and result of each carried value; for an If, both yielded values and the result of each. Empty for
+// other ops.
 std::vector<std::vector<ir::ValueId>> joined_values(const ir::Function& function, const ir::Op& op);
 
 // Adds an op to the function without placing it in a region.
@@ -70,5 +81,8 @@ std::optional<int64_t> lower_bound(const ir::Function& function, ExprId expr);
 inline int64_t round_up(int64_t value, int64_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
 }
+
+// Bytes from slot to slot of a buffer that has several for such a tile.
+int64_t slot_stride(const TileDesc& tile, const Target& target);
 
 }  // namespace pto::passes

@@ -74,8 +74,6 @@ class Inserter {
 
  private:
   Summary region(ir::RegionId id, SymId counter, bool loop);
-  std::vector<Access> accesses_of(const Op& op) const;
-  uint32_t root_tensor(isa::TensorId tensor) const;
   Item make_item(OpId id, SymId counter, bool loop, Summary& summary);
   bool contiguous(ExprId condition, SymId counter) const;
   bool rotates_with(const Access& access, SymId counter) const;
@@ -93,7 +91,6 @@ class Inserter {
   void emit(ir::RegionId id, const std::vector<Item>& items, RegionOrder& order, SymId counter);
   OpId flag_op(isa::Opcode opcode, const Flag& flag, ExprId event, const std::vector<Span>& spans);
   ExprId event(const Flag& flag, SymId counter);
-  OpId barrier_op(const std::vector<Span>& spans);
 
   const Target& target_;
   ir::Function& core_;
@@ -105,46 +102,6 @@ class Inserter {
   int64_t barriers_ = 0;
   int nesting_ = 0;
 };
-
-uint32_t Inserter::root_tensor(isa::TensorId tensor) const {
-  ir::ValueId value = core_.tensors[tensor.index()];
-  while (core_.values[value].def.valid()) {
-    value = core_.ops[core_.values[value].def].operands[0];
-  }
-  return value.index();
-}
-
-std::vector<Access> Inserter::accesses_of(const Op& op) const {
-  std::vector<Access> accesses;
-  const Pipe pipe = isa::pipe_of(op.inst, core_.buffers, target_);
-  for (const isa::Operand& operand : op.inst.operands) {
-    Access access;
-    access.pipe = pipe;
-    access.write = isa::writes(operand.kind);
-    if (isa::is_tile(operand.kind)) {
-      const isa::Buffer& buffer = core_.buffers[operand.buffer.index()];
-      access.space = buffer.tile.space;
-      access.begin = buffer.address;
-      access.end = buffer.address + buffer.total_bytes();
-      access.buffer = operand.buffer;
-      access.slot = operand.slot;
-      if (operand.slot.valid()) {
-        if (const auto slot = core_.exprs.constant(operand.slot)) {
-          access.begin = buffer.address + *slot * buffer.slot_stride;
-          access.end = access.begin + buffer.tile.bytes();
-        }
-      }
-    } else if (isa::is_gm(operand.kind)) {
-      access.space = Space::Gm;
-      access.begin = root_tensor(operand.tensor);
-      access.end = access.begin + 1;
-    } else {
-      continue;
-    }
-    accesses.push_back(access);
-  }
-  return accesses;
-}
 
 bool Inserter::rotates_with(const Access& access, SymId counter) const {
   if (!access.slot.valid() || !counter.valid()) {
@@ -193,7 +150,7 @@ Item Inserter::make_item(OpId id, SymId counter, bool in_loop, Summary& summary)
   Item item;
   item.op = id;
   if (op.kind == OpKind::Inst) {
-    item.accesses = accesses_of(op);
+    item.accesses = accesses_of(core_, op.inst, target_);
   }
   const bool loop = op.kind == OpKind::For;
   SymId inner_counter = loop ? op.syms[0] : SymId();
@@ -246,8 +203,6 @@ void Inserter::order_dependences(std::vector<Dependence> deps, RegionOrder& orde
     flag.dst = d.dst;
     flag.set_after = d.from;
     flag.wait_before = d.to;
-    flag.set = set_point(d.from);
-    flag.wait = wait_point(d.to);
     flag.distance = d.distance;
     flag.ids = d.distance > 0 ? d.distance : depth;
     order.add(flag);
@@ -282,8 +237,6 @@ void Inserter::merge_neighbours(const std::vector<Item>& items, RegionOrder& ord
       }
       a.set_after = last_set;
       a.wait_before = first_wait;
-      a.set = set_point(last_set);
-      a.wait = wait_point(first_wait);
       flags.erase(flags.begin() + static_cast<std::ptrdiff_t>(j));
       j = i + 1;
     }
@@ -295,8 +248,8 @@ void Inserter::merge_neighbours(const std::vector<Item>& items, RegionOrder& ord
 // flag from an earlier iteration, about the wait in the same one.
 bool Inserter::is_balanced(RegionOrder& order, const Flag& flag) const {
   const int64_t iterations = flag.distance == 0 ? flag.ids : 0;
-  return nesting_ > 2 ? order.ordered_alike(flag.dst, flag.wait, flag.src, flag.set, iterations)
-                      : order.ordered(flag.dst, flag.wait, flag.src, flag.set, iterations);
+  return nesting_ > 2 ? order.ordered_alike(flag.dst, flag.wait(), flag.src, flag.set(), iterations)
+                      : order.ordered(flag.dst, flag.wait(), flag.src, flag.set(), iterations);
 }
 
 // Adds flags in the other direction where that isn't implied. False if there is no place for one.
@@ -314,8 +267,6 @@ bool Inserter::balance(RegionOrder& order, int64_t depth) {
     back.dst = flag.src;
     back.set_after = flag.wait_before;
     back.wait_before = flag.set_after;
-    back.set = set_point(back.set_after);
-    back.wait = wait_point(back.wait_before);
     back.distance = flag.distance == 0 ? depth : 0;
     back.ids = depth;
     order.add(back);
@@ -342,7 +293,6 @@ Flag Inserter::barrier_before(int item, Pipe src, Pipe dst) {
   barrier.dst = dst;
   barrier.barrier = true;
   barrier.wait_before = item;
-  barrier.wait = wait_point(item);
   return barrier;
 }
 
@@ -373,8 +323,6 @@ void Inserter::allocate_ids(RegionOrder& order) {
     }
     host->set_after = std::max(host->set_after, flag.set_after);
     host->wait_before = std::min(host->wait_before, flag.wait_before);
-    host->set = set_point(host->set_after);
-    host->wait = wait_point(host->wait_before);
   }
   order.replace(std::move(flags));
 }
@@ -387,7 +335,7 @@ void Inserter::colour_ids(RegionOrder& order, std::vector<Item>& items, bool loo
       flags.push_back(flag);
     }
   }
-  std::stable_sort(flags.begin(), flags.end(), [](const Flag& a, const Flag& b) { return a.set < b.set; });
+  std::stable_sort(flags.begin(), flags.end(), [](const Flag& a, const Flag& b) { return a.set_after < b.set_after; });
   IdColouring colouring(order, next_id_, std::max<int64_t>(item_ids_, target_.event_ids), loop);
   int done = 0;  // items whose ids are placed
   std::vector<Flag> placed;
@@ -417,7 +365,7 @@ void Inserter::colour_ids(RegionOrder& order, std::vector<Item>& items, bool loo
   };
   for (Flag flag : flags) {
     place_items(flag.set_after + 1);
-    flag.first_id = colouring.place({flag.src, flag.dst, flag.set, flag.wait, flag.set_after, flag.wait_before, 1});
+    flag.first_id = colouring.place(id_use(flag));
     if (flag.first_id >= 0) {
       placed.push_back(flag);
     } else {
@@ -499,17 +447,6 @@ OpId Inserter::flag_op(isa::Opcode opcode, const Flag& flag, ExprId event, const
   return id;
 }
 
-OpId Inserter::barrier_op(const std::vector<Span>& spans) {
-  Op op;
-  op.kind = OpKind::Inst;
-  op.inst.opcode = isa::Opcode::PipeBarrier;
-  op.inst.operands.resize(1);
-  op.inst.operands[0].kind = isa::OperandKind::PipeSrc;
-  op.inst.operands[0].attribute = static_cast<uint8_t>(Pipe::All);
-  op.spans = spans;
-  return make_op(core_, std::move(op));
-}
-
 void Inserter::emit(ir::RegionId id, const std::vector<Item>& items, RegionOrder& order, SymId counter) {
   std::vector<std::vector<const Flag*>> waits(items.size());
   std::vector<std::vector<const Flag*>> sets(items.size());
@@ -547,7 +484,7 @@ void Inserter::emit(ir::RegionId id, const std::vector<Item>& items, RegionOrder
       }
     }
     if (barrier != nullptr) {
-      out.push_back(barrier_op(spans));
+      out.push_back(barrier_op(core_, spans));
       if (barrier->src != Pipe::All) {
         spills_.push_back({out.back(), {barrier->src, barrier->dst}});
       }

@@ -172,7 +172,7 @@ std::string fewer(const ir::Function& core, Trials& trials, bool rows) {
         Buffer& buffer = trial.buffers[i];
         (rows ? buffer.tile.rows : buffer.tile.cols) = extent;
         if (buffer.slots > 1) {
-          buffer.slot_stride = round_up(buffer.tile.bytes(), std::max<int64_t>(1, target.space(space).align));
+          buffer.slot_stride = slot_stride(buffer.tile, target);
         }
         if (isa::check_buffer(buffer, target) && buffer.tile.bytes() <= target.space(space).bytes) {
           return false;

@@ -94,13 +94,6 @@ class Planner {
     }
   }
 
-  ValueId root(ValueId tensor) const {
-    while (kernel_.values[tensor].def.valid()) {
-      tensor = kernel_.ops[kernel_.values[tensor].def].operands[0];
-    }
-    return tensor;
-  }
-
   // Nothing orders the cores of a cluster but rings: what one kind writes in global memory the other must not touch.
   bool check_memory() {
     std::map<ValueId, std::map<CoreKind, OpId>> stores;
@@ -108,9 +101,9 @@ class Planner {
     for_each_op(kernel_, [&](OpId id) {
       const Op& op = kernel_.ops[id];
       if (op.kind == OpKind::Load) {
-        loads[root(op.operands[0])].emplace(core_of(op.results[0]), id);
+        loads[root_tensor(kernel_, op.operands[0])].emplace(core_of(op.results[0]), id);
       } else if (op.kind == OpKind::Store) {
-        stores[root(op.operands[0])].emplace(core_of(op.operands[1]), id);
+        stores[root_tensor(kernel_, op.operands[0])].emplace(core_of(op.operands[1]), id);
       }
     });
     for (const auto& [tensor, by_kind] : stores) {
@@ -263,9 +256,9 @@ class Planner {
       const Op& op = kernel_.ops[id];
       const bool store = op.kind == OpKind::Store && in_vec(op.operands[1]);
       if (store || (op.kind == OpKind::Load && in_vec(op.results[0]))) {
-        accesses[root(op.operands[0])].push_back(id);
+        accesses[root_tensor(kernel_, op.operands[0])].push_back(id);
         if (store) {
-          written.insert(root(op.operands[0]));
+          written.insert(root_tensor(kernel_, op.operands[0]));
         }
       }
     });

@@ -11,17 +11,22 @@ using ir::OpId;
 using ir::OpKind;
 using ir::ValueId;
 
+std::array<ir::RegionId, 2> Selector::add_branch(ExprId condition, const std::vector<Span>& spans) {
+  Op branch;
+  branch.kind = OpKind::If;
+  branch.exprs = {condition};
+  branch.spans = spans;
+  const std::array<ir::RegionId, 2> regions = {core_.add_region(), core_.add_region()};
+  branch.regions = {regions[0], regions[1]};
+  core_.add_op(region_, std::move(branch));
+  return regions;
+}
+
 // The buffer that holds the branch's i-th result; nullopt after an error.
 std::optional<Selector::TileRef> Selector::branch_result(OpId id, size_t i) {
   const Op& op = kernel_.ops[id];
   const ValueId result = op.results[i];
-  ir::RegionId around;
-  for (ir::RegionId r{0}; r.index() < kernel_.regions.size(); r = ir::RegionId(r.index() + 1)) {
-    const auto& ops = kernel_.regions[r].ops;
-    if (std::find(ops.begin(), ops.end(), id) != ops.end()) {
-      around = r;
-    }
-  }
+  const ir::RegionId around = region_of(kernel_, id);
   for (ir::RegionId region : op.regions) {
     const ValueId yielded = kernel_.ops[kernel_.regions[region].ops.back()].operands[i];
     const auto known = tiles_.find(yielded);  // known here: it comes from outside
@@ -76,17 +81,10 @@ bool Selector::branch(OpId id) {
       }
     }
   }
-  Op branch;
-  branch.kind = OpKind::If;
-  branch.exprs = {expr(op.exprs[0])};
-  branch.spans = op.spans;
-  const ir::RegionId then_region = core_.add_region();
-  const ir::RegionId else_region = core_.add_region();
-  branch.regions = {then_region, else_region};
-  core_.add_op(outside, std::move(branch));
+  const auto sides = add_branch(expr(op.exprs[0]), op.spans);
   bool ok = true;
   for (size_t side = 0; side < 2 && ok; ++side) {
-    region_ = side == 0 ? then_region : else_region;
+    region_ = sides[side];
     ok = region(op.regions[side]);
     std::vector<Copy> copies;
     for (size_t i = 0; ok && i < results.size(); ++i) {

@@ -38,15 +38,7 @@ ExprId Selector::lane_start(int64_t extent) {
 
 bool Selector::lane_zero(const std::vector<Span>& spans, const std::function<bool()>& body) {
   const ir::RegionId outside = region_;
-  Op guard;
-  guard.kind = OpKind::If;
-  guard.exprs = {exprs().make(ExprOp::Eq, exprs().leaf(ExprOp::LaneIndex), exprs().integer(0))};
-  guard.spans = spans;
-  const ir::RegionId then_region = core_.add_region();
-  const ir::RegionId else_region = core_.add_region();
-  guard.regions = {then_region, else_region};
-  core_.add_op(outside, std::move(guard));
-  region_ = then_region;
+  region_ = add_branch(exprs().make(ExprOp::Eq, exprs().leaf(ExprOp::LaneIndex), exprs().integer(0)), spans)[0];
   const bool ok = body();
   region_ = outside;
   return ok;
@@ -81,18 +73,8 @@ bool Selector::pop(OpId id, isa::RingId ring) {
   if (!target_.ring_is_local(plan_.rings[ring.index()].direction)) {
     return emit(op, Opcode::TPop, {tile(OperandKind::TileOut, define(op)), ring_operand(ring), valid(value)});
   }
-  isa::Buffer buffer;
-  const std::string base = kernel_.values[value].name.empty() ? "t" : kernel_.values[value].name;
-  const int number = names_[base]++;
-  buffer.name = number == 0 ? base : base + "_" + std::to_string(number);
-  buffer.tile = describe(value);
-  buffer.slots = plan_.rings[ring.index()].slots;
-  if (buffer.slots > 1) {
-    buffer.slot_stride = round_up(buffer.tile.bytes(), std::max<int64_t>(1, target_.space(buffer.tile.space).align));
-  }
-  const TileRef ref{isa::BufferId(static_cast<uint32_t>(core_.buffers.size())), ExprId()};
-  core_.buffers.push_back(buffer);
-  core_.buffer_spans.push_back(op.span());
+  const TileRef ref{add_buffer(describe(value), kernel_.values[value].name, plan_.rings[ring.index()].slots, op.spans),
+                    ExprId()};
   ring_buffers_.insert(ref.buffer);
   tiles_[value] = ref;
   if (!emit(op, Opcode::TPop, {tile(OperandKind::TileOut, ref), ring_operand(ring), valid(value)})) {
@@ -106,12 +88,9 @@ bool Selector::pop(OpId id, isa::RingId ring) {
     kept = std::any_of(uses->second.begin(), uses->second.end(), [&](OpId use) {
       return kernel_.ops[use].kind == OpKind::Yield || kernel_.ops[use].kind == OpKind::For;
     });
-    for (ir::RegionId r{0}; r.index() < kernel_.regions.size(); r = ir::RegionId(r.index() + 1)) {
-      const auto& ops = kernel_.regions[r].ops;
-      const auto at = std::find(ops.begin(), ops.end(), id);
-      for (auto it = at; it != ops.end(); ++it) {
-        last = mentions(*it, value) ? *it : last;
-      }
+    const auto& ops = kernel_.regions[region_of(kernel_, id)].ops;
+    for (auto it = std::find(ops.begin(), ops.end(), id); it != ops.end(); ++it) {
+      last = mentions(*it, value) ? *it : last;
     }
   }
   if (kept) {

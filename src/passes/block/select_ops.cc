@@ -257,17 +257,10 @@ bool Selector::matmul(const Op& op) {
     return overwrite();
   }
   const ir::RegionId outside = region_;
-  Op branch;
-  branch.kind = OpKind::If;
-  branch.exprs = {begin.first};
-  branch.spans = op.spans;
-  const ir::RegionId then_region = core_.add_region();
-  const ir::RegionId else_region = core_.add_region();
-  branch.regions = {then_region, else_region};
-  core_.add_op(outside, std::move(branch));
-  region_ = then_region;
+  const auto sides = add_branch(begin.first, op.spans);
+  region_ = sides[0];
   bool ok = overwrite();
-  region_ = else_region;
+  region_ = sides[1];
   ok = ok && accumulate();
   region_ = outside;
   return ok;

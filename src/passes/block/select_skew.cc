@@ -109,15 +109,9 @@ bool Selector::skewed_loop(const Op& loop, const Stages& stages) {
   bool ok = true;
   for (const bool asking : {true, false}) {
     const ExprId iteration = asking ? now : exprs().sub(now, distance);
-    Op guard;
-    guard.kind = OpKind::If;
-    guard.exprs = {asking ? exprs().make(ExprOp::Lt, now, trip) : exprs().make(ExprOp::Le, distance, now)};
-    guard.spans = loop.spans;
-    const ir::RegionId then_region = core_.add_region();
-    const ir::RegionId else_region = core_.add_region();
-    guard.regions = {then_region, else_region};
-    core_.add_op(body, std::move(guard));
-    region_ = then_region;
+    region_ = body;
+    region_ = add_branch(asking ? exprs().make(ExprOp::Lt, now, trip) : exprs().make(ExprOp::Le, distance, now),
+                         loop.spans)[0];
     rotation_ = {iteration, std::max<int64_t>(1, loop.pipeline)};
     let(loop.syms[0], exprs().add(lo, exprs().mul(iteration, step)), loop.spans);
     const std::vector<OpId>& mine_now = asking ? stages.ask : stages.answer;

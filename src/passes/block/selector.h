@@ -2,6 +2,7 @@
 // select.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <map>
 #include <optional>
@@ -44,7 +45,7 @@ class Selector {
     int64_t depth = 1;
   };
 
-  // Structure (select.cc).
+  // Structure (selector.cc).
   void copy_interface();
   void add_param(const ir::Param& old, ir::ParamMode mode);
   bool region(ir::RegionId region);
@@ -52,7 +53,7 @@ class Selector {
   bool parallel(const ir::Op& op);
   bool for_loop(ir::OpId id);
   bool carry_in(const ir::Op& loop, size_t i, ExprId first);
-  bool carry_out(const ir::Op& loop);
+  void carry_out(const ir::Op& loop);
   void copy_together(const ir::Op& origin, std::vector<Copy> copies);
   bool used_after(ir::RegionId region, ir::OpId position, ir::ValueId value) const;
   bool mentions(ir::OpId op, ir::ValueId value) const;
@@ -63,6 +64,8 @@ class Selector {
   void stop_rotating_private_buffers();
 
   // Branches (select_branch.cc).
+  // An `if` at the end of the region; its two empty regions.
+  std::array<ir::RegionId, 2> add_branch(ExprId condition, const std::vector<Span>& spans);
   bool branch(ir::OpId id);
   std::optional<TileRef> branch_result(ir::OpId id, size_t i);
 
@@ -106,10 +109,13 @@ class Selector {
   bool fill_pad(const ir::Op& op);
   bool unsupported(const ir::Op& op, const std::string& why);
 
-  // Building (select.cc).
+  // Building (selector.cc).
   ExprPool& exprs() { return core_.exprs; }
   ExprId expr(ExprId kernel_expr) { return cloner_.expr(kernel_expr); }
   TileDesc describe(ir::ValueId value) const;
+  isa::BufferId add_buffer(const TileDesc& tile, const std::string& name, int64_t slots,
+                           const std::vector<Span>& spans);
+  // A buffer whose slots rotate with the loop around.
   TileRef new_buffer(const TileDesc& tile, const std::string& name, const std::vector<Span>& spans);
   TileRef define(const ir::Op& op, size_t result = 0);
   TileRef use(ir::ValueId value) const;

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "src/passes/analysis/rewrite.h"
+#include "src/passes/block/sync_deps.h"
 
 namespace pto::passes {
 
@@ -87,7 +88,7 @@ class Barriers {
     if (inside) {
       auto& ops = core_.regions[body].ops;
       inserted_.push_back({id, inside->first, inside->second});
-      ops.insert(ops.begin(), barrier(core_.ops[id].spans));
+      ops.insert(ops.begin(), barrier_op(core_, core_.ops[id].spans));
     }
     open.merge(at_end);  // what was open before still is if the loop runs no time
   }
@@ -95,20 +96,9 @@ class Barriers {
   void separate(Touches& open, const Conflict& why, OpId before, std::vector<OpId>& out) {
     if (why) {
       inserted_.push_back({before, why->first, why->second});
-      out.push_back(barrier(core_.ops[before].spans));
+      out.push_back(barrier_op(core_, core_.ops[before].spans));
       open.clear();
     }
-  }
-
-  OpId barrier(std::vector<Span> spans) {
-    Op op;
-    op.kind = OpKind::Inst;
-    op.inst.opcode = isa::Opcode::PipeBarrier;
-    op.inst.operands.resize(1);
-    op.inst.operands[0].kind = isa::OperandKind::PipeSrc;
-    op.inst.operands[0].attribute = static_cast<uint8_t>(Pipe::All);
-    op.spans = std::move(spans);
-    return make_op(core_, std::move(op));
   }
 
   void collect(ir::RegionId id, Touches& all) const {
@@ -125,26 +115,8 @@ class Barriers {
 
   Touches touches(OpId id) const {
     Touches all;
-    const isa::Inst& inst = core_.ops[id].inst;
-    const Pipe pipe = isa::pipe_of(inst, core_.buffers, target_);
-    for (const isa::Operand& operand : inst.operands) {
-      const bool write = isa::writes(operand.kind);
-      if (isa::is_tile(operand.kind)) {
-        const isa::Buffer& buffer = core_.buffers[operand.buffer.index()];
-        int64_t begin = buffer.address;
-        int64_t end = begin + buffer.total_bytes();
-        if (const auto slot = operand.slot.valid() ? core_.exprs.constant(operand.slot) : std::nullopt) {
-          begin += *slot * buffer.slot_stride;
-          end = begin + buffer.tile.bytes();
-        }
-        all.insert({buffer.tile.space, begin, end, pipe, write});
-      } else if (isa::is_gm(operand.kind)) {
-        ir::ValueId tensor = core_.tensors[operand.tensor.index()];
-        while (core_.values[tensor].def.valid()) {
-          tensor = core_.ops[core_.values[tensor].def].operands[0];
-        }
-        all.insert({Space::Gm, tensor.index(), int64_t{tensor.index()} + 1, pipe, write});
-      }
+    for (const Access& access : accesses_of(core_, core_.ops[id].inst, target_)) {
+      all.insert({access.space, access.begin, access.end, access.pipe, access.write});
     }
     return all;
   }
@@ -155,6 +127,17 @@ class Barriers {
 };
 
 }  // namespace
+
+OpId barrier_op(ir::Function& core, const std::vector<Span>& spans) {
+  Op op;
+  op.kind = OpKind::Inst;
+  op.inst.opcode = isa::Opcode::PipeBarrier;
+  op.inst.operands.resize(1);
+  op.inst.operands[0].kind = isa::OperandKind::PipeSrc;
+  op.inst.operands[0].attribute = static_cast<uint8_t>(Pipe::All);
+  op.spans = spans;
+  return make_op(core, std::move(op));
+}
 
 std::vector<InsertedBarrier> insert_barriers(ir::Function& core, const Target& target) {
   return Barriers(core, target).run();

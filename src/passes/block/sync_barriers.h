@@ -17,6 +17,9 @@ struct InsertedBarrier {
   isa::Pipe dst = isa::Pipe::S;
 };
 
+// A `pipe_barrier all` that stands in no region yet.
+ir::OpId barrier_op(ir::Function& core, const std::vector<Span>& spans);
+
 std::vector<InsertedBarrier> insert_barriers(ir::Function& core, const Target& target);
 
 }  // namespace pto::passes

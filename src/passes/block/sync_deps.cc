@@ -6,6 +6,8 @@
 #include <set>
 #include <tuple>
 
+#include "src/passes/analysis/rewrite.h"
+
 namespace pto::passes {
 
 namespace {
@@ -189,6 +191,36 @@ class Finder {
 };
 
 }  // namespace
+
+std::vector<Access> accesses_of(const ir::Function& core, const isa::Inst& inst, const Target& target) {
+  std::vector<Access> accesses;
+  const Pipe pipe = isa::pipe_of(inst, core.buffers, target);
+  for (const isa::Operand& operand : inst.operands) {
+    Access access;
+    access.pipe = pipe;
+    access.write = isa::writes(operand.kind);
+    if (isa::is_tile(operand.kind)) {
+      const isa::Buffer& buffer = core.buffers[operand.buffer.index()];
+      access.space = buffer.tile.space;
+      access.begin = buffer.address;
+      access.end = buffer.address + buffer.total_bytes();
+      access.buffer = operand.buffer;
+      access.slot = operand.slot;
+      if (const auto slot = operand.slot.valid() ? core.exprs.constant(operand.slot) : std::nullopt) {
+        access.begin = buffer.address + *slot * buffer.slot_stride;
+        access.end = access.begin + buffer.tile.bytes();
+      }
+    } else if (isa::is_gm(operand.kind)) {
+      access.space = Space::Gm;
+      access.begin = root_tensor(core, core.tensors[operand.tensor.index()]).index();
+      access.end = access.begin + 1;
+    } else {
+      continue;
+    }
+    accesses.push_back(access);
+  }
+  return accesses;
+}
 
 std::vector<Dependence> find_dependences(const std::vector<const std::vector<Access>*>& items, bool loop,
                                          const std::function<int64_t(const Access&)>& rotation) {

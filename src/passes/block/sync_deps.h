@@ -7,6 +7,7 @@
 #include <functional>
 #include <vector>
 
+#include "pto/target.h"
 #include "src/ir/ir.h"
 
 namespace pto::passes {
@@ -23,6 +24,9 @@ struct Access {
   friend bool operator==(const Access&, const Access&) = default;
   friend std::weak_ordering operator<=>(const Access&, const Access&) = default;
 };
+
+// What an instruction touches. A slot whose number isn't constant may be any.
+std::vector<Access> accesses_of(const ir::Function& core, const isa::Inst& inst, const Target& target);
 
 // What item `from` does on pipe `src` comes before what item `to` does on pipe `dst`, `distance` iterations later.
 struct Dependence {

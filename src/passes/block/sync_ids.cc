@@ -66,9 +66,7 @@ bool IdColouring::add_back(const IdUse& before, const IdUse& after, int depth) {
   back.dst = before.src;
   back.set_after = before.last_item;
   back.wait_before = after.first_item;
-  back.set = set_point(back.set_after);
-  back.wait = wait_point(back.wait_before);
-  back.first_id = place({back.src, back.dst, back.set, back.wait, back.set_after, back.wait_before, 1}, depth + 1);
+  back.first_id = place(id_use(back), depth + 1);
   if (back.first_id < 0) {
     return false;
   }

@@ -23,6 +23,9 @@ struct IdUse {
   int last_item = 0;   // a flag back to `src` that is to come after it is set after this item
   int64_t ids = 1;
 };
+inline IdUse id_use(const Flag& flag) {
+  return {flag.src, flag.dst, flag.set(), flag.wait(), flag.set_after, flag.wait_before, 1};
+}
 
 class IdColouring {
  public:

@@ -28,13 +28,13 @@ void RegionOrder::enter(Front& front, Point set, Point wait) const {
 void RegionOrder::add(const Flag& flag) {
   flags_.push_back(flag);
   if (!flag.barrier) {
-    enter(fronts_[static_cast<size_t>(flag.src)][static_cast<size_t>(flag.dst)], flag.set,
-          flag.wait + flag.distance * length_);
+    enter(fronts_[static_cast<size_t>(flag.src)][static_cast<size_t>(flag.dst)], flag.set(),
+          flag.wait() + flag.distance * length_);
     return;
   }
   for (size_t a = 0; a < kPipes; ++a) {
     for (size_t b = 0; b < kPipes; ++b) {
-      enter(fronts_[a][b], flag.wait + 1, flag.wait);  // it stands behind the waits there
+      enter(fronts_[a][b], flag.wait() + 1, flag.wait());  // it stands behind the waits there
     }
   }
 }

@@ -33,14 +33,14 @@ inline Point wait_point(int64_t before_item) {
 struct Flag {
   isa::Pipe src = isa::Pipe::S;
   isa::Pipe dst = isa::Pipe::S;
-  Point set = 0;
-  Point wait = 0;
-  int64_t distance = 0;
-  int set_after = -1;  // items, for placing
+  int set_after = -1;  // items
   int wait_before = -1;
+  int64_t distance = 0;
   bool barrier = false;  // a pipe_barrier all before item `wait_before` instead of a flag
   int64_t ids = 1;       // event ids, one an iteration in flight
   int64_t first_id = -1;
+  Point set() const { return set_point(set_after); }
+  Point wait() const { return wait_point(wait_before); }
 };
 
 class RegionOrder {
@@ -49,7 +49,6 @@ class RegionOrder {
   Point length() const { return length_; }
   void add(const Flag& flag);
   const std::vector<Flag>& flags() const { return flags_; }
-  void set_first_id(size_t flag, int64_t id) { flags_[flag].first_id = id; }
   // Puts others in place of all flags.
   void replace(std::vector<Flag> flags);
 

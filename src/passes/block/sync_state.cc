@@ -104,11 +104,7 @@ SyncCells::SyncCells(const ir::Function& core, const Target& target) : core_(cor
 }
 
 uint32_t SyncCells::root(isa::TensorId tensor) const {
-  ir::ValueId value = core_.tensors[tensor.index()];
-  while (core_.values[value].def.valid()) {
-    value = core_.ops[core_.values[value].def].operands[0];
-  }
-  return value.index();
+  return root_tensor(core_, core_.tensors[tensor.index()]).index();
 }
 
 size_t SyncCells::boundary(Space space, int64_t at) const {

@@ -1,5 +1,7 @@
 // A core or pair that no program calls is an entry itself: it gets a program of one task under its own name; the core
 // is renamed after its kind. The task runs on as many blocks as the target has cores of that kind, or clusters.
+#include "src/passes/exec/outline_tasks.h"
+
 #include <algorithm>
 #include <set>
 
@@ -12,7 +14,6 @@ using ir::FunctionKind;
 using ir::Op;
 using ir::OpKind;
 
-// A program with the core's parameters and one task on it, without `blocks`. The caller gives the name.
 ir::Function make_single_task_program(const ir::Function& core, const std::string& name) {
   ir::Function program;
   program.kind = FunctionKind::Program;
@@ -20,44 +21,29 @@ ir::Function make_single_task_program(const ir::Function& core, const std::strin
   program.doc = core.doc;
   program.span = core.span;
   program.body = program.add_region();
-  Cloner cloner(core, program);
+  copy_interface(core, program);
   Op task;
   task.kind = OpKind::Task;
   task.name = "t0";
   task.callee = core.name;
   task.spans = {core.span};
-  for (SymId dim : core.dims) {
-    const ExprId value = cloner.expr_of(dim);
-    program.dims.push_back(program.exprs[value].sym);
-    task.task_dims.push_back(value);
+  for (SymId dim : program.dims) {
+    task.task_dims.push_back(program.exprs.symbol(dim));
   }
-  for (const ir::Param& old : core.params) {
-    ir::Param param = old;
-    if (old.is_tensor()) {
-      param.type = cloner.type(old.type);
-      param.value = program.add_value(param.type, old.name);
+  for (const ir::Param& param : program.params) {
+    if (param.is_tensor()) {
       task.operands.push_back(param.value);
     } else {
-      const ExprId value = cloner.expr_of(old.sym);
-      param.sym = program.exprs[value].sym;
-      task.exprs.push_back(value);
+      task.exprs.push_back(program.exprs.symbol(param.sym));
     }
-    program.params.push_back(std::move(param));
-  }
-  for (const ir::Constraint& constraint : core.constraints) {
-    program.constraints.push_back({cloner.expr(constraint.condition), constraint.text, constraint.span});
   }
   program.add_op(program.body, std::move(task));
   return program;
 }
 
-namespace {
-
 int64_t units(const ir::Function& callee, const Target& target) {
   return callee.kind == FunctionKind::Pair ? target.clusters() : target.cores(callee.core_kind);
 }
-
-}  // namespace
 
 PassResult outline_tasks(PassContext& context) {
   std::set<std::string> called;

@@ -64,19 +64,15 @@ void collect(const ir::Function& core, const std::vector<std::string>& names, st
       if (!isa::is_gm(operand.kind)) {
         continue;
       }
-      ir::ValueId tensor = core.tensors[operand.tensor.index()];
-      bool view = false;
-      while (core.values[tensor].def.valid()) {
-        tensor = core.ops[core.values[tensor].def].operands[0];
-        view = true;
-      }
-      const auto param = std::find_if(core.params.begin(), core.params.end(),
-                                      [&](const ir::Param& p) { return p.value == tensor; });
+      const ir::ValueId named = core.tensors[operand.tensor.index()];
+      const ir::ValueId tensor = root_tensor(core, named);
+      const auto param =
+          std::find_if(core.params.begin(), core.params.end(), [&](const ir::Param& p) { return p.value == tensor; });
       const auto at = std::find(names.begin(), names.end(), param->name);
       TaskAccess& access = accesses[static_cast<size_t>(at - names.begin())];
       access.read = access.read || isa::reads(operand.kind);
       access.write = access.write || isa::writes(operand.kind);
-      extend(access, view ? std::nullopt : constant_window(core, op.inst, operand));
+      extend(access, tensor != named ? std::nullopt : constant_window(core, op.inst, operand));
     }
   });
 }

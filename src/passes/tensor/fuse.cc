@@ -42,10 +42,6 @@ bool is_reduce(const Op& op) {
 bool is_free(OpKind kind) {
   return kind == OpKind::Reshape || kind == OpKind::Full;
 }
-bool is_matmul(OpKind kind) {
-  return kind == OpKind::MatMul || kind == OpKind::MatMulBias;
-}
-
 class Fuser {
  public:
   Fuser(PassContext& context, ir::Function& graph) : context_(context), graph_(graph) {
@@ -190,7 +186,7 @@ bool Fuser::place(OpId id) {
     const Group& group = groups_[*last];
     const OpId producer = graph_.values[op.operands[0]].def;
     const bool converts_product = group.matmul && op.kind == OpKind::Cast && producer.valid() &&
-                                  is_matmul(graph_.ops[producer].kind) && uses_.at(op.operands[0]).size() == 1;
+                                  ir::is_matmul(graph_.ops[producer].kind) && uses_.at(op.operands[0]).size() == 1;
     // A value that reaches the op through a reshape is not in the group's iteration space: it has to be written out.
     const bool direct = std::all_of(operands.begin(), operands.end(), [&](ValueId v) {
       const OpId def = graph_.values[v].def;
@@ -201,12 +197,12 @@ bool Fuser::place(OpId id) {
       return true;
     }
   }
-  if (!is_elementwise(op.kind) && !is_matmul(op.kind)) {
+  if (!is_elementwise(op.kind) && !ir::is_matmul(op.kind)) {
     context_.sink.report(DiagId::UnsupportedLowering, op.span(),
                          {"`" + std::string(ir::op_info(op.kind).spelling) + "`", "graphs can't hold it"});
     return false;
   }
-  groups_.push_back({is_matmul(op.kind), {}, {}, {}});
+  groups_.push_back({ir::is_matmul(op.kind), {}, {}, {}});
   join_all(groups_.size() - 1);
   return true;
 }

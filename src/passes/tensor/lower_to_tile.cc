@@ -20,7 +20,7 @@ using ir::ValueId;
 
 bool has_matmul(const ir::Function& graph) {
   return std::any_of(graph.body_region().ops.begin(), graph.body_region().ops.end(), [&](OpId id) {
-    return graph.ops[id].kind == OpKind::MatMul || graph.ops[id].kind == OpKind::MatMulBias;
+    return ir::is_matmul(graph.ops[id].kind);
   });
 }
 

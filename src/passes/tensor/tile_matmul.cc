@@ -81,7 +81,7 @@ bool tile_matmul(TileBuilder& b, const Target& target, DiagnosticSink& sink) {
   std::vector<const Op*> work;
   for (OpId id : graph.body_region().ops) {
     const Op& op = graph.ops[id];
-    if (op.kind == OpKind::MatMul || op.kind == OpKind::MatMulBias) {
+    if (ir::is_matmul(op.kind)) {
       product = &op;
     } else if (product != nullptr && fits_behind(graph, op, product->results[0])) {
       work.push_back(&op);

@@ -4,6 +4,7 @@
 // kept. Where vector work uses a sum, or a product a vector tile, a `move` right behind the tile's definition takes it
 // to the other core of the cluster; a tile that both kinds of core load is loaded by both.
 #include <algorithm>
+#include <iterator>
 #include <map>
 
 #include "src/passes/analysis/rewrite.h"
@@ -38,7 +39,7 @@ class SpaceInference {
   SpaceInference(PassContext& context, ir::Function& kernel)
       : context_(context), kernel_(kernel), uses_(uses_of(kernel)) {}
 
-  bool run();
+  void run();
   bool changed() const { return changed_; }
 
  private:
@@ -88,8 +89,7 @@ bool SpaceInference::needs_accumulator(const Op& cast) const {
   return cast.round == isa::Round::Rint && uses != uses_.end() &&
          std::all_of(uses->second.begin(), uses->second.end(), [&](OpId use) {
            const Op& op = kernel_.ops[use];
-           return op.kind == OpKind::Store || op.kind == OpKind::MatMul || op.kind == OpKind::MatMulBias ||
-                  op.kind == OpKind::Move;
+           return op.kind == OpKind::Store || ir::is_matmul(op.kind) || op.kind == OpKind::Move;
          });
 }
 
@@ -126,8 +126,7 @@ bool SpaceInference::spread_vectors() {
       }
       for (ValueId value : chain) {
         const OpId def = kernel_.values[value].def;
-        const bool product =
-            def.valid() && (kernel_.ops[def].kind == OpKind::MatMul || kernel_.ops[def].kind == OpKind::MatMulBias);
+        const bool product = def.valid() && ir::is_matmul(kernel_.ops[def].kind);
         if (kernel_.type(value).is_tile() && in(value, Space::None) && !product) {
           place(value, Space::Vec);
           again = true;
@@ -168,7 +167,7 @@ bool SpaceInference::spread_accumulators() {
   };
   for_each_op(kernel_, [&](OpId id) {
     const Op& op = kernel_.ops[id];
-    if (op.kind == OpKind::MatMul || op.kind == OpKind::MatMulBias) {
+    if (ir::is_matmul(op.kind)) {
       accumulator(op.results[0]);
       if (op.kind == OpKind::MatMul && op.operands.size() == 3) {
         accumulator(op.operands[2]);
@@ -189,7 +188,7 @@ bool SpaceInference::spread_accumulators() {
 
 bool SpaceInference::is_matrix_use(OpId use, ValueId value) const {
   const Op& op = kernel_.ops[use];
-  if (op.kind == OpKind::MatMul || op.kind == OpKind::MatMulBias) {
+  if (ir::is_matmul(op.kind)) {
     return true;
   }
   if (op.kind == OpKind::Broadcast) {
@@ -308,16 +307,15 @@ void SpaceInference::cross(OpId id, ValueId value, std::vector<OpId>& behind) {
     return;
   }
   const CoreKind other = type.space == Space::Acc ? CoreKind::Vec : CoreKind::Cube;
-  const std::vector<OpId> uses = found->second;
-  if (std::none_of(uses.begin(), uses.end(),
-                   [&](OpId use) { return works_on(use, value, other) && kernel_.ops[use].kind != OpKind::Move; })) {
+  std::vector<OpId> there;
+  std::copy_if(found->second.begin(), found->second.end(), std::back_inserter(there),
+               [&](OpId use) { return works_on(use, value, other) && kernel_.ops[use].kind != OpKind::Move; });
+  if (there.empty()) {
     return;
   }
   const ValueId sent = move(value, other == CoreKind::Vec ? Space::Vec : Space::Mat, behind, kernel_.ops[id].spans);
-  for (OpId use : uses) {
-    if (works_on(use, value, other) && kernel_.ops[use].kind != OpKind::Move) {
-      std::replace(kernel_.ops[use].operands.begin(), kernel_.ops[use].operands.end(), value, sent);
-    }
+  for (OpId use : there) {
+    std::replace(kernel_.ops[use].operands.begin(), kernel_.ops[use].operands.end(), value, sent);
   }
 }
 
@@ -342,7 +340,7 @@ std::vector<OpId> SpaceInference::insert_crossings(OpId id) {
 std::vector<OpId> SpaceInference::insert_moves(OpId id) {
   std::vector<OpId> ops;
   const Op op = kernel_.ops[id];
-  if (op.kind == OpKind::MatMul || op.kind == OpKind::MatMulBias) {
+  if (ir::is_matmul(op.kind)) {
     auto operand = [&](size_t i, Space space) {
       ValueId value = kernel_.ops[id].operands[i];
       if (!in(value, space)) {
@@ -363,7 +361,7 @@ std::vector<OpId> SpaceInference::insert_moves(OpId id) {
   return ops;
 }
 
-bool SpaceInference::run() {
+void SpaceInference::run() {
   find_joins();
   while (spread_vectors() || spread_accumulators()) {
   }
@@ -371,7 +369,6 @@ bool SpaceInference::run() {
   for_each_op(kernel_, [&](OpId id) { place_rest(id); });
   rewrite_region(kernel_, kernel_.body, [&](OpId id) { return insert_crossings(id); });
   rewrite_region(kernel_, kernel_.body, [&](OpId id) { return insert_moves(id); });
-  return true;
 }
 
 }  // namespace
@@ -383,9 +380,7 @@ PassResult infer_space(PassContext& context) {
       continue;
     }
     SpaceInference inference(context, function);
-    if (!inference.run()) {
-      return PassResult::Failed;
-    }
+    inference.run();
     changed = changed || inference.changed();
   }
   return changed ? PassResult::Changed : PassResult::Unchanged;

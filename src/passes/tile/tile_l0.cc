@@ -132,17 +132,13 @@ void L0Tiler::find_start(const Op& op, Product& product) const {
 
 // Between two ops of a region nothing reads or writes global memory in a way that a store must not pass.
 bool L0Tiler::ordered_memory(OpId from, OpId to) const {
-  for (const ir::Region& region : kernel_.regions) {
-    const auto first = std::find(region.ops.begin(), region.ops.end(), from);
-    const auto last = std::find(region.ops.begin(), region.ops.end(), to);
-    if (first != region.ops.end() && last != region.ops.end()) {
-      return first < last && std::none_of(first + 1, last, [&](OpId id) {
-               const Op& op = kernel_.ops[id];
-               return op.kind == OpKind::Load || op.kind == OpKind::Store || !op.regions.empty();
-             });
-    }
-  }
-  return false;
+  const std::vector<OpId>& ops = kernel_.regions[region_of(kernel_, from)].ops;
+  const auto first = std::find(ops.begin(), ops.end(), from);
+  const auto last = std::find(ops.begin(), ops.end(), to);
+  return last != ops.end() && first < last && std::none_of(first + 1, last, [&](OpId id) {
+           const Op& op = kernel_.ops[id];
+           return op.kind == OpKind::Load || op.kind == OpKind::Store || !op.regions.empty();
+         });
 }
 
 void L0Tiler::find_end(OpId id, Product& product) const {
@@ -218,7 +214,7 @@ std::optional<Product> L0Tiler::examine(OpId id, bool streamed) {
 void L0Tiler::plan_region(ir::RegionId region, bool in_for) {
   for (OpId id : kernel_.regions[region].ops) {
     const Op& op = kernel_.ops[id];
-    if (op.kind == OpKind::MatMul || op.kind == OpKind::MatMulBias) {
+    if (ir::is_matmul(op.kind)) {
       if (auto product = examine(id, in_for)) {
         products_[id] = *product;
       }
@@ -398,9 +394,7 @@ void L0Tiler::replace(OpId id, const Product& product) {
 }
 
 bool L0Tiler::run() {
-  for_each_op(kernel_, [&](OpId id) {
-    count_ += kernel_.ops[id].kind == OpKind::MatMul || kernel_.ops[id].kind == OpKind::MatMulBias ? 1 : 0;
-  });
+  for_each_op(kernel_, [&](OpId id) { count_ += ir::is_matmul(kernel_.ops[id].kind) ? 1 : 0; });
   plan_region(kernel_.body, false);
   std::map<OpId, OpId> places;  // where a product's pieces go: those that are stored, where their store was
   for (const auto& [id, product] : products_) {

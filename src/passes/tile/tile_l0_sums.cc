@@ -78,33 +78,21 @@ class Splitter {
     return here && op(def).kind == kind && only_use(value) ? std::optional<OpId>(def) : std::nullopt;
   }
 
-  ValueId root(ValueId tensor) const {
-    while (kernel_.values[tensor].def.valid()) {
-      tensor = op(kernel_.values[tensor].def).operands[0];
-    }
-    return tensor;
-  }
-
   // The store that takes the loop's sum, the next op but for a cast.
   bool find_end(OpId loop, Sum& sum) const {
-    for (const ir::Region& region : kernel_.regions) {
-      auto at = std::find(region.ops.begin(), region.ops.end(), loop);
-      if (at == region.ops.end()) {
-        continue;
-      }
-      ValueId value = op(loop).results[0];
-      if (++at != region.ops.end() && op(*at).kind == OpKind::Cast && only_use(value) == *at) {
-        sum.cast = *at;
-        value = op(*at).results[0];
-        ++at;
-      }
-      if (at == region.ops.end() || op(*at).kind != OpKind::Store || only_use(value) != *at) {
-        return false;
-      }
-      sum.store = *at;
-      return op(*at).exprs.size() >= 2;
+    const std::vector<OpId>& ops = kernel_.regions[region_of(kernel_, loop)].ops;
+    auto at = std::find(ops.begin(), ops.end(), loop);
+    ValueId value = op(loop).results[0];
+    if (++at != ops.end() && op(*at).kind == OpKind::Cast && only_use(value) == *at) {
+      sum.cast = *at;
+      value = op(*at).results[0];
+      ++at;
     }
-    return false;
+    if (at == ops.end() || op(*at).kind != OpKind::Store || only_use(value) != *at) {
+      return false;
+    }
+    sum.store = *at;
+    return op(*at).exprs.size() >= 2;
   }
 
   std::optional<Sum> examine(OpId id) {
@@ -136,7 +124,8 @@ class Splitter {
       return std::nullopt;
     }
     for (OpId load : {*left_load, *right_load}) {  // a later piece loads after an earlier one was stored
-      if (op(load).exprs.size() < 2 || root(op(load).operands[0]) == root(op(sum.store).operands[0])) {
+      if (op(load).exprs.size() < 2 ||
+          root_tensor(kernel_, op(load).operands[0]) == root_tensor(kernel_, op(sum.store).operands[0])) {
         return std::nullopt;
       }
     }
