@@ -1,12 +1,15 @@
 #include "runtime/machine/l2.h"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 
 namespace pto::runtime {
 namespace {
 
 constexpr int64_t kMostLines = int64_t{1} << 22;
+constexpr int64_t kMostSeen = int64_t{1} << 14;
+constexpr int64_t kFewRows = 4;  // rather walk than look them up
 
 }  // namespace
 
@@ -21,6 +24,12 @@ L2::L2(int64_t capacity, int64_t footprint) {
   }
   lines_ = std::clamp<int64_t>(capacity >> line_shift_, 1, std::numeric_limits<uint32_t>::max() / 2);
   stamps_.assign(static_cast<size_t>((footprint >> line_shift_) + 1), 0);
+  seen_.resize(std::bit_ceil(static_cast<size_t>(std::clamp<int64_t>(footprint >> 12, 1, kMostSeen))));
+}
+
+L2::Seen& L2::seen(int64_t address) {
+  const uint64_t hash = static_cast<uint64_t>(address) * 0x9E3779B97F4A7C15U;  // 2^64 over the golden ratio
+  return seen_[(hash >> 32) & (seen_.size() - 1)];
 }
 
 int64_t L2::read(int64_t address, int64_t rows, int64_t stride, int64_t row_bytes) {
@@ -43,26 +52,39 @@ int64_t L2::touch(int64_t address, int64_t rows, int64_t stride, int64_t row_byt
     row_bytes *= rows;
     rows = 1;
   }
+  Seen* place = nullptr;
+  if (rows >= kFewRows) {
+    place = &seen(address);
+    if (place->address == address && place->rows == rows && place->stride == stride && place->row_bytes == row_bytes &&
+        is_in(place->oldest)) {
+      return 0;
+    }
+  }
   int64_t missed = 0;
+  const uint32_t before = clock_;
+  uint32_t oldest = std::numeric_limits<uint32_t>::max();
   for (int64_t row = 0; row < rows; ++row) {
     const int64_t begin = address + row * stride;
-    missed += touch_range(begin >> line_shift_, (begin + row_bytes - 1) >> line_shift_);
+    missed += touch_range(begin >> line_shift_, (begin + row_bytes - 1) >> line_shift_, oldest);
+  }
+  if (place != nullptr && clock_ >= before) {  // not renumbered on the way
+    *place = {address, rows, stride, row_bytes, oldest};
   }
   return missed << line_shift_;
 }
 
-int64_t L2::touch_range(int64_t first, int64_t last) {
+int64_t L2::touch_range(int64_t first, int64_t last, uint32_t& oldest) {
   int64_t missed = 0;
   for (int64_t line = first; line <= last; ++line) {
     uint32_t& stamp = stamps_[static_cast<size_t>(line)];
-    if (stamp != 0 && static_cast<int64_t>(clock_ - stamp) < lines_) {
-      continue;
+    if (!is_in(stamp)) {
+      if (clock_ == std::numeric_limits<uint32_t>::max()) {
+        renumber();
+      }
+      stamp = ++clock_;
+      ++missed;
     }
-    if (clock_ == std::numeric_limits<uint32_t>::max()) {
-      renumber();
-    }
-    stamp = ++clock_;
-    ++missed;
+    oldest = std::min(oldest, stamp);
   }
   return missed;
 }
@@ -74,6 +96,7 @@ void L2::renumber() {
     stamp = clock_ - stamp < kept && stamp != 0 ? kept - (clock_ - stamp) : 0;
   }
   clock_ = kept;
+  std::fill(seen_.begin(), seen_.end(), Seen());
 }
 
 }  // namespace pto::runtime

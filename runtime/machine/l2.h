@@ -20,8 +20,20 @@ class L2 {
 
  private:
   int64_t touch(int64_t address, int64_t rows, int64_t stride, int64_t row_bytes);
-  int64_t touch_range(int64_t first, int64_t last);
+  int64_t touch_range(int64_t first, int64_t last, uint32_t& oldest);
   void renumber();
+  bool is_in(uint32_t stamp) const { return stamp != 0 && static_cast<int64_t>(clock_ - stamp) < lines_; }
+
+  // A window whose lines have all been in the cache, and the stamp of the oldest: while that one is in, all are, and
+  // copying the window changes nothing. Saves the walk over lines that many cores read again and again.
+  struct Seen {
+    int64_t address = 0;
+    int64_t rows = 0;
+    int64_t stride = 0;
+    int64_t row_bytes = 0;
+    uint32_t oldest = 0;
+  };
+  Seen& seen(int64_t address);
 
   bool enabled_ = false;
   bool everything_fits_ = false;
@@ -29,6 +41,7 @@ class L2 {
   int64_t lines_ = 0;   // that fit
   uint32_t clock_ = 0;  // lines brought in so far
   std::vector<uint32_t> stamps_;  // by line of global memory: the clock when it came in; 0: never
+  std::vector<Seen> seen_;        // by a hash of the address
 };
 
 }  // namespace pto::runtime
