@@ -33,16 +33,9 @@ TimingConfig timing_config(const Target& target, int64_t max_cycles) {
   return config;
 }
 
-const timing::Cost& TimedProgram::cost(const Target& target, const Issued& issued) {
+const timing::Cost& TimedProgram::new_cost(const Target& target, const Issued& issued) {
   const Instruction& inst = *issued.inst;
   Memo& memo = memos[static_cast<size_t>(&inst - program->instructions.data())];
-  bool same = memo.known;
-  for (uint8_t i = 0; same && i < inst.tile_count; ++i) {
-    same = memo.valids[i] == issued.valids[i];
-  }
-  if (same) {
-    return memo.cost;
-  }
   timing::Cost cost =
       timing::instruction_cost(target, program->core->kind, inst.opcode, {inst.descs.data(), inst.tile_count},
                                {issued.valids.data(), inst.tile_count}, inst.gm_dtype);
@@ -53,6 +46,50 @@ const timing::Cost& TimedProgram::cost(const Target& target, const Issued& issue
   memo.cost = cost;
   memo.known = true;
   return memo.cost;
+}
+
+// --- accounts
+
+// The time between the core's last block and this one, told once a pipe has something to do in this block.
+inline void CoreTimer::enter(Pipe& pipe) {
+  if (!pipe.entered) {
+    enter_block(pipe);
+  }
+}
+
+inline void CoreTimer::account(Pipe& pipe, Ticks until, Stall reason) {
+  if (until > pipe.accounted) {
+    pipe.totals.stalls[static_cast<size_t>(reason)] += until - pipe.accounted;
+    pipe.accounted = until;
+  }
+}
+
+inline void CoreTimer::work(Pipe& pipe, Ticks from, Ticks until) {
+  account(pipe, from, Stall::Issue);
+  pipe.totals.busy += until - pipe.accounted;
+  pipe.accounted = until;
+}
+
+inline void CoreTimer::trace(uint32_t pipe, const Instruction& inst, Ticks from, Ticks until) {
+  if (config_.trace != nullptr) {
+    add_slice(pipe, inst, from, until);
+  }
+}
+
+void CoreTimer::enter_block(Pipe& pipe) {
+  pipe.entered = true;
+  pipe.accounted = std::max(pipe.accounted, block_.core_free);  // idle until then
+  account(pipe, block_.ready, Stall::Dependency);
+  account(pipe, block_.start, Stall::Dispatch);
+}
+
+void CoreTimer::add_slice(uint32_t pipe, const Instruction& inst, Ticks from, Ticks until) {
+  if (config_.trace->size() >= kMostSlices) {
+    status_ = Status::Limit;
+    return;
+  }
+  config_.trace->push_back(
+      {index_, static_cast<isa::Pipe>(pipe), inst.opcode, block_.task, from, until, location(inst.statement)});
 }
 
 // --- blocks
@@ -66,13 +103,14 @@ void CoreTimer::start(std::shared_ptr<TimedProgram> program, const BlockStart& b
   ring_counts_.fill(0);
   stepper_.start(*timed_->program, block.block, std::max(0, side), config_.target->event_ids);
   for (Pipe& pipe : pipes_) {
-    pipe.issued = 0;
-    pipe.started = 0;
     pipe.free = block.start;
     pipe.done = block.start;
     pipe.entered = false;
     // `worked` stays: a pipe that did nothing since the last block was idle.
   }
+  event_ids_ = static_cast<uint32_t>(config_.target->event_ids);
+  // Flags are not set now, and were last cleared in the past.
+  flags_.resize(std::max(flags_.size(), timed_->program->flag_pairs.size() * event_ids_));
   now_ = block.start;
   barrier_until_ = 0;
   statements_ = 0;
@@ -157,69 +195,72 @@ void CoreTimer::finish_block() {
     return;
   }
   status_ = Status::Finished;
-  for (uint32_t pair = 0; flags_set_ > 0 && pair < flags_.size(); ++pair) {
-    for (uint32_t id = 0; id < flags_[pair].size(); ++id) {
-      Flag& found = flags_[pair][id];
-      if (found.pending == 0) {
-        continue;
-      }
-      fault_ = {DiagId::FaultFlagLeft, location(found.setter[0]),
-                {flag_text(id * static_cast<uint32_t>(flags_.size()) + pair), timed_->program->core->name}, ""};
+  for (uint32_t index = 0; flags_set_ > 0 && index < flags_.size(); ++index) {
+    if (flags_[index].pending > 0) {
+      fault_ = {DiagId::FaultFlagLeft, location(flags_[index].sets[0].setter),
+                {flag_text(index), timed_->program->core->name}, ""};
       status_ = Status::Fault;
       return;
     }
   }
 }
 
-// --- accounts
-
-// The time between the core's last block and this one, told once a pipe has something to do in this block.
-void CoreTimer::enter(Pipe& pipe) {
-  if (pipe.entered) {
-    return;
-  }
-  pipe.entered = true;
-  pipe.accounted = std::max(pipe.accounted, block_.core_free);  // idle until then
-  account(pipe, block_.ready, Stall::Dependency);
-  account(pipe, block_.start, Stall::Dispatch);
-}
-
-void CoreTimer::account(Pipe& pipe, Ticks until, Stall reason) {
-  if (until > pipe.accounted) {
-    pipe.totals.stalls[static_cast<size_t>(reason)] += until - pipe.accounted;
-    pipe.accounted = until;
-  }
-}
-
-void CoreTimer::work(Pipe& pipe, Ticks from, Ticks until) {
-  account(pipe, from, Stall::Issue);
-  pipe.totals.busy += until - pipe.accounted;
-  pipe.accounted = until;
-}
-
-void CoreTimer::trace(uint32_t pipe, const Instruction& inst, Ticks from, Ticks until) {
-  if (config_.trace == nullptr) {
-    return;
-  }
-  if (config_.trace->size() >= kMostSlices) {
-    status_ = Status::Limit;
-    return;
-  }
-  config_.trace->push_back(
-      {index_, static_cast<isa::Pipe>(pipe), inst.opcode, block_.task, from, until, location(inst.statement)});
-}
-
 const object::Location& CoreTimer::location(uint32_t statement) const {
   return timed_->program->core->code[statement].location;
 }
 
+// --- flags
+
+std::string CoreTimer::flag_text(uint32_t index) const {
+  const FlagPair& pair = timed_->program->flag_pairs[index / event_ids_];
+  return std::string(isa::spelling(pair.source)) + " -> " + std::string(isa::spelling(pair.destination)) + ", " +
+         std::to_string(index % event_ids_);
+}
+
+bool CoreTimer::fail_flag_twice(uint32_t index, uint32_t statement) {
+  fault_ = {DiagId::FaultFlagTwice, location(statement), {flag_text(index)}, ""};
+  status_ = Status::Fault;
+  return false;
+}
+
+// A set that is known before the wait for the one before it is, stays pending: the wait decides whether it came too early.
+inline bool CoreTimer::set_flag(const Instruction& inst, uint32_t index, Ticks fire) {
+  Flag& flag = flags_[index];
+  if (flag.pending == Flag::kMostPending || (flag.pending == 0 && fire < flag.cleared)) {
+    return fail_flag_twice(index, inst.statement);
+  }
+  flag.sets[flag.pending++] = {fire, inst.statement};
+  ++flags_set_;
+  dirty_ |= uint32_t{1} << static_cast<uint32_t>(inst.destination_pipe);
+  return true;
+}
+
+// False: not set yet, or set twice (then the status says so).
+inline bool CoreTimer::wait_flag(uint32_t index, Ticks turn, Ticks& cleared) {
+  Flag& flag = flags_[index];
+  if (flag.pending == 0) {
+    return false;
+  }
+  cleared = std::max(turn, flag.sets[0].fired + config_.flag_latency);
+  if (flag.pending > 1 && flag.sets[1].fired < cleared) {
+    return fail_flag_twice(index, flag.sets[1].setter);
+  }
+  flag.cleared = cleared;
+  --flag.pending;
+  --flags_set_;
+  for (uint32_t i = 0; i < flag.pending; ++i) {
+    flag.sets[i] = flag.sets[i + 1];
+  }
+  return true;
+}
+
 // --- the scalar unit
 
-bool CoreTimer::issue() {
+inline bool CoreTimer::issue() {
   const Issued& issued = stepper_.issued();
   const Instruction& inst = *issued.inst;
   const timing::Cost& cost = timed_->cost(*config_.target, issued);
-  if (inst.kind == InstKind::Barrier && inst.pipe == isa::Pipe::All) {
+  if (inst.pipe == isa::Pipe::All) {
     return issue_barrier_all(cost);
   }
   if (inst.pipe == isa::Pipe::S) {
@@ -265,98 +306,111 @@ bool CoreTimer::issue_scalar(const Instruction& inst, const timing::Cost& cost) 
   now_ = at + cost.busy;
   ++scalar.totals.instructions;
   trace(kScalar, inst, turn, now_);
-  return inst.kind != InstKind::SetFlag || set_flag(index, now_, inst.statement);
+  return inst.kind != InstKind::SetFlag || set_flag(inst, index, now_);
 }
 
 bool CoreTimer::issue_queued(const Instruction& inst, const timing::Cost& cost) {
   Pipe& pipe = pipes_[static_cast<size_t>(inst.pipe)];
   Pipe& scalar = pipes_[kScalar];
-  Ticks at = now_;
-  if (pipe.issued >= config_.queue_depth) {
-    const int64_t leaves = pipe.issued - config_.queue_depth;  // the instruction that makes room
-    if (leaves >= pipe.started) {
-      return false;
-    }
-    at = std::max(at, pipe.starts[static_cast<size_t>(leaves % config_.queue_depth)]);
+  if (pipe.count == static_cast<size_t>(config_.queue_depth)) {
+    return false;
   }
-  Ticks ring = at;
+  if (pipe.starts.empty()) {
+    pipe.starts.assign(static_cast<size_t>(config_.queue_depth), 0);
+  }
+  const Ticks room = std::max(now_, pipe.starts[pipe.next_issue]);
+  Ticks at = room;
   const bool counted = inst.ring_op == RingOp::Push || inst.ring_op == RingOp::Pop;
   if (counted && config_.target->ring_wait_scalar) {
     const std::optional<Ticks> ready = ring_ready(inst, ring_counts_[inst.ring]);
     if (!ready) {
       return false;
     }
-    ring = std::max(at, *ready);
+    at = std::max(at, *ready);
   }
+  pipe.next_issue = pipe.next_issue + 1 == pipe.starts.size() ? 0 : pipe.next_issue + 1;
   enter(scalar);
-  account(scalar, at, Stall::Issue);
-  account(scalar, ring, Stall::Ring);
-  at = ring;
-  work(scalar, at, at + cost.issue);
+  account(scalar, room, Stall::Issue);
+  account(scalar, at, Stall::Ring);
   now_ = at + cost.issue;
-  ++pipe.issued;
-  push(pipe, make_entry(inst, cost));
-  ring_counts_[inst.ring] += counted ? 1 : 0;
+  work(scalar, at, now_);
+  Entry& entry = push(pipe);
+  entry.inst = &inst;
+  entry.issued = now_;
+  entry.busy = cost.busy;
+  entry.idle_head = cost.idle_head;
+  entry.tail = cost.tail;
+  if (inst.kind != InstKind::Work) {
+    entry.flag = inst.kind == InstKind::Barrier ? 0 : flag_index(inst, stepper_.issued().event);
+  } else if (inst.has_gm || inst.ring_op != RingOp::None) {
+    entry.number = ring_counts_[inst.ring];
+    fill_move(inst, cost, move_of(pipe, entry));
+    ring_counts_[inst.ring] += counted ? 1 : 0;
+  }
   dirty_ |= uint32_t{1} << static_cast<uint32_t>(inst.pipe);
   return true;
 }
 
-CoreTimer::Entry CoreTimer::make_entry(const Instruction& inst, const timing::Cost& cost) {
+void CoreTimer::fill_move(const Instruction& inst, const timing::Cost& cost, Move& move) {
   const Issued& issued = stepper_.issued();
-  Entry entry;
-  entry.inst = &inst;
-  entry.issued = now_;
-  entry.cost = cost;
-  if (inst.kind == InstKind::SetFlag || inst.kind == InstKind::WaitFlag) {
-    entry.flag = flag_index(inst, issued.event);
-  } else if (inst.ring_op != RingOp::None) {
-    entry.number = ring_counts_[inst.ring];
-    entry.valid = issued.valids[0];
-    if (inst.ring_op != RingOp::Free && !inst.ring_local) {
-      ring_transfer(inst, entry.number, cost, entry.transfer);
-    }
-  } else if (inst.has_gm) {
-    const CoreTensor& tensor = timed_->program->tensors[inst.tensor];
-    Transfer& transfer = entry.transfer;
-    transfer.bytes = cost.gm_bytes;
-    transfer.cap = std::clamp<int64_t>(cost.rate_cap, 1, Arbiter::kMostRate);
-    transfer.after = cost.latency + cost.tail;
-    transfer.write = inst.gm_write;
-    transfer.tensor = tensor.root;
-    transfer.offset = byte_size(tensor.dtype, issued.gm_offset);
-    transfer.rows = issued.window.rows;
-    transfer.stride = byte_size(tensor.dtype, issued.gm_row_stride);
-    transfer.row_bytes = byte_size(tensor.dtype, issued.window.cols);
+  Transfer& transfer = move.transfer;
+  move.valid = issued.valids[0];
+  if (!inst.transfers) {
+    return;
   }
-  return entry;
+  transfer = Transfer();
+  if (inst.ring_op != RingOp::None) {
+    ring_transfer(inst, ring_counts_[inst.ring], cost, transfer);
+    return;
+  }
+  const CoreTensor& tensor = timed_->program->tensors[inst.tensor];
+  transfer.bytes = cost.gm_bytes;
+  transfer.cap = std::clamp<int64_t>(cost.rate_cap, 1, Arbiter::kMostRate);
+  transfer.after = cost.latency + cost.tail;
+  transfer.write = inst.gm_write;
+  transfer.tensor = tensor.root;
+  transfer.offset = byte_size(tensor.dtype, issued.gm_offset);
+  transfer.rows = issued.window.rows;
+  transfer.stride = byte_size(tensor.dtype, issued.gm_row_stride);
+  transfer.row_bytes = byte_size(tensor.dtype, issued.window.cols);
 }
 
 // --- pipes
 
-void CoreTimer::push(Pipe& pipe, const Entry& entry) {
-  if (pipe.count == pipe.ring.size()) {
-    std::rotate(pipe.ring.begin(), pipe.ring.begin() + static_cast<std::ptrdiff_t>(pipe.head), pipe.ring.end());
-    pipe.head = 0;
-    pipe.ring.resize(std::max<size_t>(8, pipe.ring.size() * 2));
+inline CoreTimer::Entry& CoreTimer::push(Pipe& pipe) {
+  if (pipe.count == pipe.queue.size()) {
+    grow(pipe);
   }
-  // Sizes are powers of two.
-  pipe.ring[(pipe.head + pipe.count) & (pipe.ring.size() - 1)] = entry;
-  ++pipe.count;
+  return pipe.queue[(pipe.head + pipe.count++) & (pipe.queue.size() - 1)];
+}
+
+void CoreTimer::grow(Pipe& pipe) {
+  const auto head = static_cast<std::ptrdiff_t>(pipe.head);
+  std::rotate(pipe.queue.begin(), pipe.queue.begin() + head, pipe.queue.end());
+  if (!pipe.moves.empty()) {
+    std::rotate(pipe.moves.begin(), pipe.moves.begin() + head, pipe.moves.end());
+  }
+  pipe.head = 0;
+  pipe.queue.resize(std::max<size_t>(8, pipe.queue.size() * 2));
+}
+
+inline CoreTimer::Move& CoreTimer::move_of(Pipe& pipe, const Entry& entry) {
+  if (pipe.moves.size() < pipe.queue.size()) {
+    pipe.moves.resize(pipe.queue.size());
+  }
+  return pipe.moves[static_cast<size_t>(&entry - pipe.queue.data())];
 }
 
 // The first instruction of the queue starts: it makes room.
-void CoreTimer::pop(Pipe& pipe, Ticks start) {
-  if (pipe.starts.empty()) {
-    pipe.starts.assign(static_cast<size_t>(config_.queue_depth), 0);
-  }
-  pipe.starts[static_cast<size_t>(pipe.started % config_.queue_depth)] = start;
-  ++pipe.started;
+inline void CoreTimer::pop(Pipe& pipe, Ticks start) {
+  pipe.starts[pipe.next_start] = start;
+  pipe.next_start = pipe.next_start + 1 == pipe.starts.size() ? 0 : pipe.next_start + 1;
   ++pipe.totals.instructions;
-  pipe.head = (pipe.head + 1) & (pipe.ring.size() - 1);
+  pipe.head = (pipe.head + 1) & (pipe.queue.size() - 1);
   --pipe.count;
 }
 
-void CoreTimer::drain_all() {
+inline void CoreTimer::drain_all() {
   while (dirty_ != 0 && status_ == Status::Waiting) {
     const auto pipe = static_cast<uint32_t>(std::countr_zero(dirty_));
     if (pipes_[pipe].count == 0 || pipes_[pipe].in_flight || !drain_one(pipe)) {
@@ -365,87 +419,98 @@ void CoreTimer::drain_all() {
   }
 }
 
+// When an instruction whose turn it is may start, and why not at once. False: that is not known yet.
+inline bool CoreTimer::wait_turn(Pipe& pipe, const Entry& entry, Ticks turn, Ticks& start, Stall& reason) {
+  const Instruction& inst = *entry.inst;
+  start = turn;
+  reason = Stall::Issue;
+  if (inst.kind == InstKind::WaitFlag) {
+    reason = Stall::Flag;
+    return wait_flag(entry.flag, turn, start);
+  }
+  if (inst.kind == InstKind::Barrier) {
+    reason = Stall::Barrier;
+    start = std::max(turn, pipe.done);
+  } else if (inst.ring_op == RingOp::Push || inst.ring_op == RingOp::Pop) {
+    const std::optional<Ticks> ready = ring_ready(inst, entry.number);
+    if (!ready || (inst.ring_op == RingOp::Pop && !check_pop(entry, move_of(pipe, entry).valid))) {
+      return false;
+    }
+    reason = Stall::Ring;
+    start = std::max(turn, *ready);
+  }
+  return true;
+}
+
 // Starts the first instruction in a pipe's queue, if the time is known. False: it is not.
 bool CoreTimer::drain_one(uint32_t index) {
   Pipe& pipe = pipes_[index];
-  Entry& entry = pipe.ring[pipe.head];
+  const Entry& entry = pipe.queue[pipe.head];
   const Instruction& inst = *entry.inst;
   const Ticks turn = std::max({pipe.free, entry.issued, barrier_until_});
   Ticks start = turn;
   Stall reason = Stall::Issue;
-  if (inst.kind == InstKind::WaitFlag) {
-    if (!wait_flag(entry.flag, turn, start)) {
-      return false;
-    }
-    reason = Stall::Flag;
-  } else if (inst.kind == InstKind::Barrier) {
-    start = std::max(turn, pipe.done);
-    reason = Stall::Barrier;
-  } else if (inst.ring_op == RingOp::Push || inst.ring_op == RingOp::Pop) {
-    const std::optional<Ticks> ready = ring_ready(inst, entry.number);
-    if (!ready || (inst.ring_op == RingOp::Pop && !check_pop(entry))) {
-      return false;
-    }
-    start = std::max(turn, *ready);
-    reason = Stall::Ring;
+  if (!wait_turn(pipe, entry, turn, start, reason)) {
+    return false;
   }
   enter(pipe);
   account(pipe, std::min(turn, barrier_until_), Stall::Barrier);
   account(pipe, turn, Stall::Issue);
   account(pipe, start, reason);
-  if (inst.kind == InstKind::Work) {
-    entry.cost.busy += start > pipe.worked ? entry.cost.idle_head : 0;
-    if (inst.has_gm || (inst.ring_op != RingOp::None && inst.ring_op != RingOp::Free && !inst.ring_local)) {
-      start_copy(pipe, index, entry, start);
-      return true;
-    }
+  Ticks end = start + entry.busy;
+  if (inst.kind != InstKind::Work) {
+    work(pipe, start, end);
+    pipe.free = end;
+    trace(index, inst, turn, end);
+    pop(pipe, start);
+    return inst.kind != InstKind::SetFlag || set_flag(inst, entry.flag, std::max(end, pipe.done));
   }
-  const Ticks end = start + entry.cost.busy;
+  end += start > pipe.worked ? entry.idle_head : 0;
+  if (inst.transfers) {
+    start_copy(pipe, index, start, end);
+    return true;
+  }
   work(pipe, start, end);
   pipe.free = end;
-  const uint32_t flag = entry.flag;
-  const uint32_t statement = inst.statement;
-  if (inst.kind == InstKind::Work) {
-    // A pop or free of a local ring only synchronises: a pipe that was idle before it still is.
-    pipe.worked = inst.ring_op == RingOp::Pop || inst.ring_op == RingOp::Free ? pipe.worked : end;
-    pipe.done = std::max(pipe.done, end + entry.cost.tail);
-    if (inst.ring_op != RingOp::None) {
-      ring_done(entry, pipe.done);
-    }
+  // A pop or free of a local ring only synchronises: a pipe that was idle before it still is.
+  pipe.worked = inst.ring_op == RingOp::Pop || inst.ring_op == RingOp::Free ? pipe.worked : end;
+  pipe.done = std::max(pipe.done, end + entry.tail);
+  if (inst.ring_op != RingOp::None) {
+    ring_done(entry, move_of(pipe, entry).valid, pipe.done);
   }
-  trace(index, inst, inst.kind == InstKind::Work ? start : turn, end);
+  trace(index, inst, start, end);
   pop(pipe, start);
-  if (inst.kind == InstKind::SetFlag) {
-    set_flag(flag, std::max(end, pipe.done), statement);
-  }
   return true;
 }
 
-void CoreTimer::start_copy(Pipe& pipe, uint32_t index, Entry& entry, Ticks start) {
-  work(pipe, start, start + entry.cost.busy);
-  if (entry.transfer.bytes == 0) {  // an empty region: nothing moves, nobody waits for it
-    pipe.free = start + entry.cost.busy;
-    pipe.worked = pipe.free;
-    pipe.done = std::max(pipe.done, pipe.free);
+// `begin`: when it has a right to bandwidth.
+void CoreTimer::start_copy(Pipe& pipe, uint32_t index, Ticks start, Ticks begin) {
+  const Entry& entry = pipe.queue[pipe.head];
+  const Move& move = move_of(pipe, entry);
+  work(pipe, start, begin);
+  if (move.transfer.bytes == 0) {  // an empty region: nothing moves, nobody waits for it
+    pipe.free = begin;
+    pipe.worked = begin;
+    pipe.done = std::max(pipe.done, begin);
     if (entry.inst->ring_op != RingOp::None) {
-      ring_done(entry, pipe.free);
+      ring_done(entry, move.valid, begin);
     }
-    trace(index, *entry.inst, start, pipe.free);
+    trace(index, *entry.inst, start, begin);
     pop(pipe, start);
     return;
   }
   pipe.in_flight = true;
   pipe.flying = entry;
-  pipe.transfer = entry.transfer;
-  pipe.transfer.start = start + entry.cost.busy;
-  pipe.flying.issued = start;  // from here on, for the trace
+  pipe.flying.issued = start;
+  pipe.flight = move;
+  pipe.flight.transfer.start = begin;
   pop(pipe, start);
   requests_.push_back(index);
 }
 
 void CoreTimer::transfer_ended(uint32_t index, Ticks end) {
   Pipe& pipe = pipes_[index];
-  const Transfer& transfer = pipe.transfer;
+  const Transfer& transfer = pipe.flight.transfer;
   const Ticks alone = ((transfer.bytes << 16) + transfer.cap / 2) / transfer.cap;
   work(pipe, transfer.start, std::min(end, transfer.start + alone));
   account(pipe, end, Stall::Bandwidth);
@@ -454,73 +519,10 @@ void CoreTimer::transfer_ended(uint32_t index, Ticks end) {
   pipe.done = std::max(pipe.done, end + transfer.after);
   pipe.in_flight = false;
   if (pipe.flying.inst->ring_op != RingOp::None) {
-    ring_done(pipe.flying, end + transfer.after);
+    ring_done(pipe.flying, pipe.flight.valid, end + transfer.after);
   }
   trace(index, *pipe.flying.inst, pipe.flying.issued, end);
   dirty_ |= uint32_t{1} << index;
-}
-
-// --- flags
-
-// Pairs of pipes vary fastest, so that tables grow with the ids in use.
-uint32_t CoreTimer::flag_index(const Instruction& inst, int64_t event) const {
-  const auto pair = static_cast<uint32_t>(inst.source_pipe) * isa::kPipeCount +
-                    static_cast<uint32_t>(inst.destination_pipe);
-  return static_cast<uint32_t>(event) * static_cast<uint32_t>(flags_.size()) + pair;
-}
-
-CoreTimer::Flag& CoreTimer::flag(uint32_t index) {
-  std::vector<Flag>& pair = flags_[index % flags_.size()];
-  const size_t id = index / flags_.size();
-  if (id >= pair.size()) {
-    pair.resize(id + 1);
-  }
-  return pair[id];
-}
-
-std::string CoreTimer::flag_text(uint32_t index) const {
-  const auto pair = static_cast<uint32_t>(index % flags_.size());
-  return std::string(isa::spelling(static_cast<isa::Pipe>(pair / isa::kPipeCount))) + " -> " +
-         std::string(isa::spelling(static_cast<isa::Pipe>(pair % isa::kPipeCount))) + ", " +
-         std::to_string(index / flags_.size());
-}
-
-bool CoreTimer::fail_flag_twice(uint32_t index, uint32_t statement) {
-  fault_ = {DiagId::FaultFlagTwice, location(statement), {flag_text(index)}, ""};
-  status_ = Status::Fault;
-  return false;
-}
-
-// A set that is known before the wait for the one before it is, stays pending: the wait decides whether it came too early.
-bool CoreTimer::set_flag(uint32_t index, Ticks fire, uint32_t statement) {
-  Flag& found = flag(index);
-  if (found.pending == Flag::kMostPending || (found.pending == 0 && fire < found.cleared)) {
-    return fail_flag_twice(index, statement);
-  }
-  found.fired[found.pending] = fire;
-  found.setter[found.pending] = statement;
-  ++found.pending;
-  ++flags_set_;
-  dirty_ |= uint32_t{1} << (index % flags_.size() % isa::kPipeCount);
-  return true;
-}
-
-// False: not set yet, or set twice (then the status says so).
-bool CoreTimer::wait_flag(uint32_t index, Ticks turn, Ticks& cleared) {
-  Flag& found = flag(index);
-  if (found.pending == 0) {
-    return false;
-  }
-  cleared = std::max(turn, found.fired[0] + config_.flag_latency);
-  if (found.pending > 1 && found.fired[1] < cleared) {
-    return fail_flag_twice(index, found.setter[1]);
-  }
-  found.cleared = cleared;
-  --found.pending;
-  --flags_set_;
-  std::copy(found.fired.begin() + 1, found.fired.end(), found.fired.begin());
-  std::copy(found.setter.begin() + 1, found.setter.end(), found.setter.begin());
-  return true;
 }
 
 }  // namespace pto::runtime

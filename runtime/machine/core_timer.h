@@ -49,7 +49,18 @@ struct TimedProgram {
   };
   std::shared_ptr<const Program> program;
   std::vector<Memo> memos;
-  const timing::Cost& cost(const Target& target, const Issued& issued);
+  const timing::Cost& cost(const Target& target, const Issued& issued) {
+    const Instruction& inst = *issued.inst;
+    const Memo& memo = memos[static_cast<size_t>(&inst - program->instructions.data())];
+    bool same = memo.known;
+    for (uint8_t i = 0; same && i < inst.tile_count; ++i) {
+      same = memo.valids[i] == issued.valids[i];
+    }
+    return same ? memo.cost : new_cost(target, issued);
+  }
+
+ private:
+  const timing::Cost& new_cost(const Target& target, const Issued& issued);
 };
 
 // A block of a task on its way to a core.
@@ -109,7 +120,7 @@ class CoreTimer {
   // Goes on as far as times are known. Copies that were started are in `requests()`, by pipe, until cleared.
   Status advance();
   std::vector<uint32_t>& requests() { return requests_; }
-  const Transfer& transfer(uint32_t pipe) const { return pipes_[pipe].transfer; }
+  const Transfer& transfer(uint32_t pipe) const { return pipes_[pipe].flight.transfer; }
   void transfer_ended(uint32_t pipe, Ticks end);
 
   bool running() const { return running_; }
@@ -127,38 +138,50 @@ class CoreTimer {
   const RingTimes* rings() const { return rings_.get(); }
 
  private:
+  // An instruction in a queue. Small, because there are millions; what only copies and rings need lies beside it.
   struct Entry {
     const Instruction* inst = nullptr;
     Ticks issued = 0;
-    timing::Cost cost;
-    uint32_t flag = 0;
+    Ticks busy = 0;
+    Ticks idle_head = 0;
+    Ticks tail = 0;
     int64_t number = 0;  // of a push or pop among those of its ring
-    Valid valid;         // of its tile
+    uint32_t flag = 0;
+  };
+  struct Move {
     Transfer transfer;
+    Valid valid;  // of a ring's tile
   };
   struct Pipe {
-    std::vector<Entry> ring;  // grows up to the queue depth
-    size_t head = 0;
-    size_t count = 0;
-    std::vector<Ticks> starts;  // of the last `queue_depth` instructions
-    int64_t issued = 0;
-    int64_t started = 0;
     Ticks free = 0;         // the next instruction may start
     Ticks worked = -1;      // end of the last instruction that did work
     Ticks done = 0;         // results of all earlier instructions are visible
     Ticks accounted = 0;
     bool in_flight = false;
     bool entered = false;   // the time before this block has been accounted
-    Entry flying;
-    Transfer transfer;
+    // A ring buffer that grows up to the queue depth, by powers of two.
+    std::vector<Entry> queue;
+    std::vector<Move> moves;    // beside `queue`, of pipes that have such instructions
+    size_t head = 0;
+    size_t count = 0;
+    // When the last `queue_depth` instructions started, and where the next one's time comes, and that of the next one to
+    // be issued: the instruction that had its place before has made room for it. Times of earlier blocks are in the past.
+    std::vector<Ticks> starts;
+    size_t next_start = 0;
+    size_t next_issue = 0;
     PipeTotals totals;
+    Entry flying;           // a copy, `issued` being its start
+    Move flight;
   };
   struct Flag {
     static constexpr size_t kMostPending = 8;
-    std::array<Ticks, kMostPending> fired{};
-    std::array<uint32_t, kMostPending> setter{};  // statement
-    uint8_t pending = 0;
+    struct Set {
+      Ticks fired = 0;
+      uint32_t setter = 0;  // statement
+    };
     Ticks cleared = 0;
+    uint32_t pending = 0;
+    std::array<Set, kMostPending> sets{};
   };
 
   void walk();
@@ -166,29 +189,35 @@ class CoreTimer {
   bool issue_scalar(const Instruction& inst, const timing::Cost& cost);
   bool issue_barrier_all(const timing::Cost& cost);
   std::optional<Ticks> ring_ready(const Instruction& inst, int64_t number) const;
-  void ring_done(const Entry& entry, Ticks end);
-  bool check_pop(const Entry& entry);
+  void ring_done(const Entry& entry, const Valid& valid, Ticks end);
+  bool check_pop(const Entry& entry, const Valid& valid);
   void ring_transfer(const Instruction& inst, int64_t number, const timing::Cost& cost, Transfer& transfer) const;
   CoreWait scalar_wait() const;
   CoreWait pipe_wait(uint32_t pipe) const;
   void describe_ring(const Instruction& inst, int64_t number, CoreWait& wait) const;
   bool issue_queued(const Instruction& inst, const timing::Cost& cost);
-  Entry make_entry(const Instruction& inst, const timing::Cost& cost);
+  void fill_move(const Instruction& inst, const timing::Cost& cost, Move& move);
   void drain_all();
   bool drain_one(uint32_t pipe);
-  void start_copy(Pipe& pipe, uint32_t index, Entry& entry, Ticks start);
-  bool set_flag(uint32_t flag, Ticks fire, uint32_t statement);
+  bool wait_turn(Pipe& pipe, const Entry& entry, Ticks turn, Ticks& start, Stall& reason);
+  void start_copy(Pipe& pipe, uint32_t index, Ticks start, Ticks busy);
+  bool set_flag(const Instruction& inst, uint32_t flag, Ticks fire);
   bool wait_flag(uint32_t flag, Ticks turn, Ticks& cleared);
   void enter(Pipe& pipe);
+  void enter_block(Pipe& pipe);
   void account(Pipe& pipe, Ticks until, Stall reason);
   void work(Pipe& pipe, Ticks from, Ticks until);
-  void push(Pipe& pipe, const Entry& entry);
+  Entry& push(Pipe& pipe);
+  void grow(Pipe& pipe);
+  Move& move_of(Pipe& pipe, const Entry& entry);
   void pop(Pipe& pipe, Ticks start);
   void trace(uint32_t pipe, const Instruction& inst, Ticks from, Ticks until);
+  void add_slice(uint32_t pipe, const Instruction& inst, Ticks from, Ticks until);
   bool quiet() const;
   void finish_block();
-  Flag& flag(uint32_t index);
-  uint32_t flag_index(const Instruction& inst, int64_t event) const;
+  uint32_t flag_index(const Instruction& inst, int64_t event) const {
+    return inst.flag_pair * event_ids_ + static_cast<uint32_t>(event);
+  }
   std::string flag_text(uint32_t index) const;
   bool fail_flag_twice(uint32_t flag, uint32_t statement);
   const object::Location& location(uint32_t statement) const;
@@ -200,7 +229,8 @@ class CoreTimer {
   BlockStart block_;
   Stepper stepper_;
   std::array<Pipe, isa::kPipeCount> pipes_;
-  std::array<std::vector<Flag>, isa::kPipeCount * isa::kPipeCount> flags_;  // by pair of pipes, then event id
+  uint32_t event_ids_ = 0;
+  std::vector<Flag> flags_;  // by pair of pipes that the program uses, then event id
   int64_t flags_set_ = 0;
   std::vector<uint32_t> requests_;
   std::shared_ptr<RingTimes> rings_;

@@ -15,20 +15,20 @@ std::optional<Ticks> CoreTimer::ring_ready(const Instruction& inst, int64_t numb
 }
 
 // The instruction's work ends then: the other side may hear of it.
-void CoreTimer::ring_done(const Entry& entry, Ticks end) {
+void CoreTimer::ring_done(const Entry& entry, const Valid& valid, Ticks end) {
   const Instruction& inst = *entry.inst;
   const size_t ring = inst.ring;
   if (inst.ring_op == RingOp::Push) {
-    rings_->pushed(ring, side_, entry.valid, end + config_.ring_latency);
+    rings_->pushed(ring, side_, valid, end + config_.ring_latency);
   } else if (inst.ring_op == RingOp::Free || !inst.ring_local) {
     rings_->freed(ring, side_, end + config_.ring_latency);
   }
 }
 
 // Is the tile that has come what the pop expects?
-bool CoreTimer::check_pop(const Entry& entry) {
+bool CoreTimer::check_pop(const Entry& entry, const Valid& valid) {
   const Instruction& inst = *entry.inst;
-  std::string problem = rings_->problem(inst.ring, side_, entry.number, entry.valid);
+  std::string problem = rings_->problem(inst.ring, side_, entry.number, valid);
   if (problem.empty()) {
     return true;
   }
@@ -96,7 +96,7 @@ CoreWait CoreTimer::scalar_wait() const {
 
 CoreWait CoreTimer::pipe_wait(uint32_t index) const {
   const Pipe& pipe = pipes_[index];
-  const Entry& entry = pipe.ring[pipe.head];
+  const Entry& entry = pipe.queue[pipe.head];
   CoreWait wait;
   wait.pipe = static_cast<isa::Pipe>(index);
   wait.statement = entry.inst->statement;
@@ -123,7 +123,7 @@ std::optional<isa::Pipe> CoreTimer::pipe_of_ring(size_t ring) const {
   for (size_t i = 0; i < pipes_.size(); ++i) {
     const Pipe& pipe = pipes_[i];
     for (size_t k = 0; k < pipe.count; ++k) {
-      const Instruction& inst = *pipe.ring[(pipe.head + k) & (pipe.ring.size() - 1)].inst;
+      const Instruction& inst = *pipe.queue[(pipe.head + k) & (pipe.queue.size() - 1)].inst;
       if (inst.ring_op != RingOp::None && inst.ring == ring) {
         return static_cast<isa::Pipe>(i);
       }

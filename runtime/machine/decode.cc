@@ -29,6 +29,7 @@ class Decoder {
       return fail("its loops and branches don't nest");
     }
     out_.walk.push_back({});
+    number_flag_pairs();
     expressions_.finish();
     return true;
   }
@@ -311,9 +312,36 @@ class Decoder {
     if (format == isa::Format::Push || format == isa::Format::Pop || format == isa::Format::Free) {
       ring(format, out);
     }
+    out.transfers = out.has_gm || ((out.ring_op == RingOp::Push || out.ring_op == RingOp::Pop) && !out.ring_local);
     out.agreement = agreement_of(out);
     out_.instructions.push_back(out);
     return true;
+  }
+
+  // Few of all pairs are in use: their flags lie close together in memory.
+  void number_flag_pairs() {
+    std::array<std::optional<uint32_t>, isa::kPipeCount * isa::kPipeCount> numbers;
+    const auto number = [&](const Instruction& inst) -> std::optional<uint32_t>& {
+      return numbers[static_cast<size_t>(inst.source_pipe) * isa::kPipeCount + static_cast<size_t>(inst.destination_pipe)];
+    };
+    const auto flag = [](const Instruction& inst) {
+      return inst.kind == InstKind::SetFlag || inst.kind == InstKind::WaitFlag;
+    };
+    for (const Instruction& inst : out_.instructions) {
+      if (flag(inst)) {
+        number(inst) = 0;
+      }
+    }
+    for (size_t pair = 0; pair < numbers.size(); ++pair) {
+      if (numbers[pair]) {
+        numbers[pair] = static_cast<uint32_t>(out_.flag_pairs.size());
+        out_.flag_pairs.push_back(
+            {static_cast<isa::Pipe>(pair / isa::kPipeCount), static_cast<isa::Pipe>(pair % isa::kPipeCount)});
+      }
+    }
+    for (Instruction& inst : out_.instructions) {
+      inst.flag_pair = flag(inst) ? *number(inst) : 0;
+    }
   }
 
   void ring(isa::Format format, Instruction& out) {

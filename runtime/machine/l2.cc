@@ -56,37 +56,43 @@ int64_t L2::touch(int64_t address, int64_t rows, int64_t stride, int64_t row_byt
   if (rows >= kFewRows) {
     place = &seen(address);
     if (place->address == address && place->rows == rows && place->stride == stride && place->row_bytes == row_bytes &&
-        is_in(place->oldest)) {
+        is_in(place->oldest, clock_)) {
       return 0;
     }
   }
-  int64_t missed = 0;
-  const uint32_t before = clock_;
+  const uint32_t before = make_room(rows * ((row_bytes >> line_shift_) + 2));
+  const uint32_t oldest = walk(address, rows, stride, row_bytes);
+  if (place != nullptr) {
+    *place = {address, rows, stride, row_bytes, oldest};
+  }
+  return static_cast<int64_t>(clock_ - before) << line_shift_;
+}
+
+// Brings in the lines that miss. The stamp of the oldest line of all.
+uint32_t L2::walk(int64_t address, int64_t rows, int64_t stride, int64_t row_bytes) {
+  uint32_t clock = clock_;
   uint32_t oldest = std::numeric_limits<uint32_t>::max();
   for (int64_t row = 0; row < rows; ++row) {
     const int64_t begin = address + row * stride;
-    missed += touch_range(begin >> line_shift_, (begin + row_bytes - 1) >> line_shift_, oldest);
+    const int64_t last = (begin + row_bytes - 1) >> line_shift_;
+    for (int64_t line = begin >> line_shift_; line <= last; ++line) {
+      uint32_t& stamp = stamps_[static_cast<size_t>(line)];
+      if (!is_in(stamp, clock)) {
+        stamp = ++clock;
+      }
+      oldest = std::min(oldest, stamp);
+    }
   }
-  if (place != nullptr && clock_ >= before) {  // not renumbered on the way
-    *place = {address, rows, stride, row_bytes, oldest};
-  }
-  return missed << line_shift_;
+  clock_ = clock;
+  return oldest;
 }
 
-int64_t L2::touch_range(int64_t first, int64_t last, uint32_t& oldest) {
-  int64_t missed = 0;
-  for (int64_t line = first; line <= last; ++line) {
-    uint32_t& stamp = stamps_[static_cast<size_t>(line)];
-    if (!is_in(stamp)) {
-      if (clock_ == std::numeric_limits<uint32_t>::max()) {
-        renumber();
-      }
-      stamp = ++clock_;
-      ++missed;
-    }
-    oldest = std::min(oldest, stamp);
+// The clock, with room for that many lines before it wraps.
+uint32_t L2::make_room(int64_t lines) {
+  if (lines > std::numeric_limits<uint32_t>::max() - static_cast<int64_t>(clock_)) {
+    renumber();
   }
-  return missed;
+  return clock_;
 }
 
 // The clock starts again with only the lines that are in the cache.

@@ -88,6 +88,7 @@ struct Instruction {
   uint8_t source_count = 0;  // tiles that are read, without scratch
   int8_t destination = -1;   // index in `tiles`
   bool has_gm = false;
+  bool transfers = false;  // shares the bandwidth of global memory: has_gm, or a ring there
   bool gm_write = false;
   bool has_valid = false;
   bool scalar_real = false;
@@ -107,6 +108,7 @@ struct Instruction {
   Reg event = 0;
   isa::Pipe source_pipe = isa::Pipe::S;
   isa::Pipe destination_pipe = isa::Pipe::S;
+  uint32_t flag_pair = 0;  // of SetFlag and WaitFlag: in Program::flag_pairs
   isa::Round round = isa::Round::None;
   isa::Cmp cmp = isa::Cmp::Eq;
   isa::Pad pad = isa::Pad::Zero;
@@ -119,6 +121,11 @@ struct CoreTensor {
   DType dtype = DType::None;
   std::vector<int64_t> dims;
   std::vector<int64_t> strides;  // elements
+};
+
+struct FlagPair {
+  isa::Pipe source = isa::Pipe::S;
+  isa::Pipe destination = isa::Pipe::S;
 };
 
 struct SlotInfo {
@@ -135,6 +142,7 @@ struct Program {
   int64_t blocks = 1;
   std::vector<WalkStep> walk;
   std::vector<Instruction> instructions;
+  std::vector<FlagPair> flag_pairs;  // that flags are between, by source, then destination
   std::vector<EvalStep> evals;
   EvalRange start;                 // run at the start of a block
   std::vector<int64_t> registers;  // at the start of a block: constants have their values
