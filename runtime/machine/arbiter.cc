@@ -17,7 +17,9 @@ int64_t hbm_draw(int64_t rate, int64_t weight) {
 constexpr auto kLater = [](const auto& a, const auto& b) { return a.finish > b.finish; };
 
 // When `left` have been served, to the nearest tick.
-Ticks end_of(Ticks now, int64_t left, int64_t rate) { return now + (left + rate / 2) / rate; }
+Ticks end_of(Ticks now, int64_t left, int64_t rate) {
+  return now + (left + rate / 2) / rate;
+}
 
 }  // namespace
 
@@ -92,9 +94,8 @@ void Arbiter::finish(Ticks now, std::vector<Done>& done) {
     }
   }
   if (done.size() > 1) {
-    std::sort(done.begin(), done.end(), [](const Done& a, const Done& b) {
-      return a.core != b.core ? a.core < b.core : a.pipe < b.pipe;
-    });
+    std::sort(done.begin(), done.end(),
+              [](const Done& a, const Done& b) { return a.core != b.core ? a.core < b.core : a.pipe < b.pipe; });
   }
   changed_ = true;
 }

@@ -51,8 +51,8 @@ class Arbiter {
     int64_t rate = 0;    // 0: not started
     int64_t served = 0;  // 1/65536 bytes that a member had which was there from the start, up to `updated`
     Ticks updated = 0;
-    Ticks end = kNever;  // of the member that ends first
-    bool open = false;   // in share(): has no rate yet
+    Ticks end = kNever;               // of the member that ends first
+    bool open = false;                // in share(): has no rate yet
     std::vector<Transfer> transfers;  // a heap, the one that ends first on top
   };
 

@@ -197,8 +197,10 @@ void CoreTimer::finish_block() {
   status_ = Status::Finished;
   for (uint32_t index = 0; flags_set_ > 0 && index < flags_.size(); ++index) {
     if (flags_[index].pending > 0) {
-      fault_ = {DiagId::FaultFlagLeft, location(flags_[index].sets[0].setter),
-                {flag_text(index), timed_->program->core->name}, ""};
+      fault_ = {DiagId::FaultFlagLeft,
+                location(flags_[index].sets[0].setter),
+                {flag_text(index), timed_->program->core->name},
+                ""};
       status_ = Status::Fault;
       return;
     }
@@ -223,7 +225,8 @@ bool CoreTimer::fail_flag_twice(uint32_t index, uint32_t statement) {
   return false;
 }
 
-// A set that is known before the wait for the one before it is, stays pending: the wait decides whether it came too early.
+// A set that is known before the wait for the one before it is, stays pending: the wait decides whether it came too
+// early.
 inline bool CoreTimer::set_flag(const Instruction& inst, uint32_t index, Ticks fire) {
   Flag& flag = flags_[index];
   if (flag.pending == Flag::kMostPending || (flag.pending == 0 && fire < flag.cleared)) {

@@ -161,16 +161,17 @@ class CoreTimer {
     bool entered = false;   // the time before this block has been accounted
     // A ring buffer that grows up to the queue depth, by powers of two.
     std::vector<Entry> queue;
-    std::vector<Move> moves;    // beside `queue`, of pipes that have such instructions
+    std::vector<Move> moves;  // beside `queue`, of pipes that have such instructions
     size_t head = 0;
     size_t count = 0;
-    // When the last `queue_depth` instructions started, and where the next one's time comes, and that of the next one to
-    // be issued: the instruction that had its place before has made room for it. Times of earlier blocks are in the past.
+    // When the last `queue_depth` instructions started, and where the next one's time comes, and that of the next one
+    // to be issued: the instruction that had its place before has made room for it. Times of earlier blocks are in the
+    // past.
     std::vector<Ticks> starts;
     size_t next_start = 0;
     size_t next_issue = 0;
     PipeTotals totals;
-    Entry flying;           // a copy, `issued` being its start
+    Entry flying;  // a copy, `issued` being its start
     Move flight;
   };
   struct Flag {

@@ -304,6 +304,8 @@ class Decoder {
       }
     }
     const isa::Format format = isa::info(inst.opcode).format;
+    out.valid_rule = isa::info(inst.opcode).valid;
+    out.left = format == isa::Format::MatMulAcc ? 1 : 0;
     if (format == isa::Format::Flag) {
       out.kind = inst.opcode == isa::Opcode::WaitFlag ? InstKind::WaitFlag : InstKind::SetFlag;
     } else if (format == isa::Format::Barrier) {
@@ -322,7 +324,8 @@ class Decoder {
   void number_flag_pairs() {
     std::array<std::optional<uint32_t>, isa::kPipeCount * isa::kPipeCount> numbers;
     const auto number = [&](const Instruction& inst) -> std::optional<uint32_t>& {
-      return numbers[static_cast<size_t>(inst.source_pipe) * isa::kPipeCount + static_cast<size_t>(inst.destination_pipe)];
+      return numbers[static_cast<size_t>(inst.source_pipe) * isa::kPipeCount +
+                     static_cast<size_t>(inst.destination_pipe)];
     };
     const auto flag = [](const Instruction& inst) {
       return inst.kind == InstKind::SetFlag || inst.kind == InstKind::WaitFlag;
@@ -472,7 +475,8 @@ class Decoder {
       out.destination = static_cast<int8_t>(out.tile_count);
     }
     if (operand.kind == isa::OperandKind::TileIn || operand.kind == isa::OperandKind::TileInOut) {
-      out.sources[out.source_count++] = out.tile_count;
+      out.first_source = out.source_count == 0 ? out.tile_count : out.first_source;
+      ++out.source_count;
     }
     out.descs[out.tile_count] = buffer.tile;
     out.tiles[out.tile_count++] = tile;

@@ -35,6 +35,8 @@ inline bool apply_eval(EvalOp op, int64_t a, int64_t b, int64_t& out) {
     case EvalOp::Ne: out = a != b ? 1 : 0; return true;
     case EvalOp::And: out = a != 0 && b != 0 ? 1 : 0; return true;
     case EvalOp::Or: out = a != 0 || b != 0 ? 1 : 0; return true;
+    case EvalOp::Shift: out = a >> b; return true;
+    case EvalOp::Mask: out = a & b; return true;
     case EvalOp::RealAdd: out = as_bits(as_real(a) + as_real(b)); return true;
     case EvalOp::RealSub: out = as_bits(as_real(a) - as_real(b)); return true;
     case EvalOp::RealMul: out = as_bits(as_real(a) * as_real(b)); return true;

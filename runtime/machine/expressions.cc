@@ -1,6 +1,7 @@
 #include "runtime/machine/expressions.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "runtime/machine/eval.h"
 
@@ -217,6 +218,13 @@ std::optional<ExpressionCompiler::Known> ExpressionCompiler::leaf(const ExprNode
 ExpressionCompiler::Known ExpressionCompiler::operation(EvalOp op, Known a, Known b) {
   if (a.definer == kConstant && b.definer == kConstant) {
     return fold(op, a, b);
+  }
+  if ((op == EvalOp::FloorDiv || op == EvalOp::Mod) && b.definer == kConstant && out_.bad[b.reg] == 0) {
+    const int64_t divisor = out_.registers[b.reg];
+    if (divisor > 0 && (divisor & (divisor - 1)) == 0) {
+      b.reg = constant(op == EvalOp::Mod ? divisor - 1 : std::countr_zero(static_cast<uint64_t>(divisor)));
+      op = op == EvalOp::Mod ? EvalOp::Mask : EvalOp::Shift;
+    }
   }
   // Serials grow with the depth of the stack: the larger one is set last.
   const Known result{new_register(0, false), std::max(a.definer, b.definer)};

@@ -23,7 +23,9 @@ class L2 {
   uint32_t walk(int64_t address, int64_t rows, int64_t stride, int64_t row_bytes);
   uint32_t make_room(int64_t lines);
   void renumber();
-  bool is_in(uint32_t stamp, uint32_t clock) const { return stamp != 0 && static_cast<int64_t>(clock - stamp) < lines_; }
+  bool is_in(uint32_t stamp, uint32_t clock) const {
+    return stamp != 0 && static_cast<int64_t>(clock - stamp) < lines_;
+  }
 
   // A window whose lines have all been in the cache, and the stamp of the oldest: while that one is in, all are, and
   // copying the window changes nothing. Saves the walk over lines that many cores read again and again.

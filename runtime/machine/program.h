@@ -22,6 +22,7 @@ using Reg = uint32_t;
 
 enum class EvalOp : uint8_t {
   Add, Sub, Mul, FloorDiv, CeilDiv, Mod, Min, Max, Lt, Le, Eq, Ne, And, Or,  // integers
+  Shift, Mask,  // the quotient and the remainder for a power of two: right by `b`, bits of `b`
   RealAdd, RealSub, RealMul, RealDiv, RealMin, RealMax, RealLt, RealLe, RealEq, RealNe,
   ToReal,
 };
@@ -83,9 +84,12 @@ struct Instruction {
   uint8_t ring = 0;  // isa::RingId
   bool ring_local = false;
   isa::Pipe pipe = isa::Pipe::S;
+  isa::ValidRule valid_rule = isa::ValidRule::None;
   Agreement agreement = Agreement::None;
   uint8_t tile_count = 0;
-  uint8_t source_count = 0;  // tiles that are read, without scratch
+  uint8_t first_source = 0;  // tiles that are read, without scratch: they stand side by side
+  uint8_t source_count = 0;
+  uint8_t left = 0;          // of a matrix product: which source is the left operand
   int8_t destination = -1;   // index in `tiles`
   bool has_gm = false;
   bool transfers = false;  // shares the bandwidth of global memory: has_gm, or a ring there
@@ -95,7 +99,6 @@ struct Instruction {
   bool has_scalar = false;
   uint8_t index_count = 0;
   uint8_t gm_rank = 0;
-  std::array<uint8_t, kMaxTiles> sources{};
   std::array<TileOperand, kMaxTiles> tiles;
   std::array<TileDesc, kMaxTiles> descs;
   uint32_t tensor = 0;  // isa::TensorId
@@ -113,6 +116,7 @@ struct Instruction {
   isa::Cmp cmp = isa::Cmp::Eq;
   isa::Pad pad = isa::Pad::Zero;
   uint32_t statement = 0;
+  uint8_t source(size_t index) const { return static_cast<uint8_t>(first_source + index); }
 };
 
 // A tensor of the core: parameter or view.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/machine/eval.h"
+#include "src/isa/valid_rule.h"
 
 namespace pto::runtime {
 
@@ -245,15 +246,13 @@ bool Stepper::take_destination(const Instruction& inst) {
   }
   const auto destination = static_cast<size_t>(inst.destination);
   const TileDesc& desc = inst.descs[destination];
-  std::optional<Valid> explicit_valid;
+  Valid explicit_valid;
   if (inst.has_valid) {
-    explicit_valid = Valid{registers_[inst.valid_rows], registers_[inst.valid_cols]};
+    explicit_valid = {registers_[inst.valid_rows], registers_[inst.valid_cols]};
   }
-  std::array<Valid, kMaxTiles> sources;
-  for (uint8_t i = 0; i < inst.source_count; ++i) {
-    sources[i] = issued_.valids[inst.sources[i]];
-  }
-  const Valid valid = isa::valid_of_destination(inst.opcode, desc, {sources.data(), inst.source_count}, explicit_valid);
+  const Valid valid = isa::valid_by_rule(inst.valid_rule, inst.left, desc,
+                                         {issued_.valids.data() + inst.first_source, inst.source_count},
+                                         inst.has_valid ? &explicit_valid : nullptr);
   if (valid.rows < 0 || valid.cols < 0 || valid.rows > desc.rows || valid.cols > desc.cols) {
     return fail(DiagId::FaultValid, {mnemonic(), tile_name(inst, static_cast<uint8_t>(destination)),
                                      valid_text(valid), valid_text({desc.rows, desc.cols})});
@@ -348,20 +347,20 @@ bool Stepper::alike(const Instruction& inst, uint8_t a, uint8_t b) {
 }
 
 bool Stepper::agree(const Instruction& inst) {
-  const auto& sources = inst.sources;
   switch (inst.agreement) {
     case Agreement::None:
       return true;
     case Agreement::Equal:
-      return alike(inst, sources[0], sources[1]);
+      return alike(inst, inst.source(0), inst.source(1));
     case Agreement::RowExpand:
-      return same(inst, sources[0], sources[1], true, false, "sources with the same number of valid rows");
+      return same(inst, inst.source(0), inst.source(1), true, false, "sources with the same number of valid rows");
     case Agreement::ColExpand:
-      return same(inst, sources[0], sources[1], false, true, "sources with the same number of valid columns");
+      return same(inst, inst.source(0), inst.source(1), false, true, "sources with the same number of valid columns");
     case Agreement::RowRepeat:
-      return same(inst, sources[0], static_cast<uint8_t>(inst.destination), true, false, "as many rows as the result");
+      return same(inst, inst.source(0), static_cast<uint8_t>(inst.destination), true, false,
+                  "as many rows as the result");
     case Agreement::ColRepeat:
-      return same(inst, sources[0], static_cast<uint8_t>(inst.destination), false, true,
+      return same(inst, inst.source(0), static_cast<uint8_t>(inst.destination), false, true,
                   "as many columns as the result");
     case Agreement::MaskThenData:
       return agree_mask(inst);
@@ -374,40 +373,38 @@ bool Stepper::agree(const Instruction& inst) {
 }
 
 bool Stepper::agree_mask(const Instruction& inst) {
-  const auto& sources = inst.sources;
-  if (inst.source_count == 3 &&
-      !alike(inst, sources[1], sources[2])) {
+  if (inst.source_count == 3 && !alike(inst, inst.source(1), inst.source(2))) {
     return false;
   }
-  const Valid first = issued_.valids[sources[1]];
-  const Valid last = issued_.valids[sources[inst.source_count - 1U]];
+  const Valid first = issued_.valids[inst.source(1)];
+  const Valid last = issued_.valids[inst.source(inst.source_count - 1U)];
   const Valid data[] = {{std::min(first.rows, last.rows), std::min(first.cols, last.cols)}};
-  const Valid wanted = isa::valid_of_destination(isa::Opcode::TCmp, inst.descs[sources[0]], data, std::nullopt);
-  if (issued_.valids[sources[0]] == wanted) {
+  const Valid wanted = isa::valid_of_destination(isa::Opcode::TCmp, inst.descs[inst.source(0)], data, std::nullopt);
+  if (issued_.valids[inst.source(0)] == wanted) {
     return true;
   }
   return fail(DiagId::FaultAgreement,
-              {mnemonic(), "a mask of " + valid_text(wanted), tile_name(inst, sources[0]),
-               valid_text(issued_.valids[sources[0]]), tile_name(inst, sources[1]), valid_text(data[0])});
+              {mnemonic(), "a mask of " + valid_text(wanted), tile_name(inst, inst.source(0)),
+               valid_text(issued_.valids[inst.source(0)]), tile_name(inst, inst.source(1)), valid_text(data[0])});
 }
 
 bool Stepper::agree_matmul(const Instruction& inst) {
-  const size_t left = isa::info(inst.opcode).format == isa::Format::MatMulAcc ? 1 : 0;
-  const uint8_t a = inst.sources[left];
-  const uint8_t b = inst.sources[left + 1];
+  const uint8_t a = inst.source(inst.left);
+  const uint8_t b = inst.source(inst.left + 1U);
   if (issued_.valids[a].cols != issued_.valids[b].rows) {
     return fail(DiagId::FaultAgreement,
                 {mnemonic(), "as many columns on the left as rows on the right", tile_name(inst, a),
                  valid_text(issued_.valids[a]), tile_name(inst, b), valid_text(issued_.valids[b])});
   }
-  if (isa::info(inst.opcode).format == isa::Format::MatMulBias) {
-    return same(inst, b, inst.sources[2], false, true, "as many columns on the right as in the bias");
+  const size_t bias = inst.left + 2U;
+  if (bias < inst.source_count) {
+    return same(inst, b, inst.source(bias), false, true, "as many columns on the right as in the bias");
   }
   return true;
 }
 
 bool Stepper::agree_window(const Instruction& inst) {
-  const uint8_t source = inst.sources[0];
+  const uint8_t source = inst.source(0);
   const Valid have = issued_.valids[source];
   const Valid want = issued_.valids[static_cast<size_t>(inst.destination)];
   const int64_t row = issued_.index[0];

@@ -3,6 +3,7 @@
 
 #include "pto/isa.h"
 #include "pto/target.h"
+#include "src/isa/valid_rule.h"
 
 namespace pto {
 
@@ -77,15 +78,6 @@ Pipe flag_pipe(const Inst& inst, bool destination) {
   return Pipe::S;
 }
 
-int64_t ceil_div(int64_t a, int64_t b) {
-  return (a + b - 1) / b;
-}
-
-// Bytes of a packed mask row, counted in elements of the mask tile.
-int64_t mask_columns(int64_t columns, DType mask) {
-  return ceil_div(columns, std::max(bit_width(mask), 8));
-}
-
 }  // namespace
 
 Pipe pipe_of(const Inst& inst, std::span<const Buffer> buffers, const Target& target) {
@@ -109,41 +101,9 @@ Pipe pipe_of(const Inst& inst, std::span<const Buffer> buffers, const Target& ta
 
 Valid valid_of_destination(Opcode opcode, const TileDesc& destination, std::span<const Valid> sources,
                            std::optional<Valid> explicit_valid) {
-  const Valid whole{destination.rows, destination.cols};
-  const Valid first = sources.empty() ? whole : sources.front();
-  const Valid last = sources.empty() ? whole : sources.back();
-  // Of sources that must agree one may be wholly valid: the smaller region counts.
-  const Valid both{std::min(first.rows, last.rows), std::min(first.cols, last.cols)};
-  switch (info(opcode).valid) {
-    case ValidRule::None:
-      return {};
-    case ValidRule::Explicit:
-      return explicit_valid.value_or(whole);
-    case ValidRule::Full:
-      return whole;
-    case ValidRule::Same:
-      return both;
-    case ValidRule::SameAsSecond:
-      // Behind a mask stand one or two data tiles.
-      return sources.size() == 3 ? Valid{std::min(sources[1].rows, last.rows), std::min(sources[1].cols, last.cols)}
-                                 : last;
-    case ValidRule::Mask:
-      return {both.rows, mask_columns(both.cols, destination.dtype)};
-    case ValidRule::RowReduce:
-      return {first.rows, 1};
-    case ValidRule::ColReduce:
-      return {1, first.cols};
-    case ValidRule::Full2D:
-      // The repeated operand is one row or column; where the other one is empty, so is the result.
-      return {std::min(first.rows, last.rows) == 0 ? 0 : std::max(first.rows, last.rows),
-              std::min(first.cols, last.cols) == 0 ? 0 : std::max(first.cols, last.cols)};
-    case ValidRule::MatMul: {
-      // An accumulator that is read too stands in front of the left operand.
-      const size_t left = info(opcode).format == Format::MatMulAcc ? 1 : 0;
-      return sources.size() < left + 2 ? whole : Valid{sources[left].rows, sources[left + 1].cols};
-    }
-  }
-  return whole;
+  const InstrInfo& row = info(opcode);
+  return valid_by_rule(row.valid, row.format == Format::MatMulAcc ? 1 : 0, destination, sources,
+                       explicit_valid ? &*explicit_valid : nullptr);
 }
 
 }  // namespace pto::isa

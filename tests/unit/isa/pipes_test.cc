@@ -100,3 +100,18 @@ TEST_CASE("valid columns of a mask count its elements") {
   CHECK(destination_valid(Opcode::TCmps, {{3, 16}}, {}, DType::U8) == Valid{3, 2});
   CHECK(destination_valid(Opcode::TCmp, {{3, 33}, {3, 33}}, {}, DType::U32) == Valid{3, 2});
 }
+
+TEST_CASE("tiles that are read stand side by side in every instruction") {
+  for (size_t i = 0; i < kOpcodeCount; ++i) {
+    const InstrInfo& row = info(static_cast<Opcode>(i));
+    int groups = 0;
+    bool inside = false;
+    for (OperandKind kind : format_operands(row.format)) {
+      const bool source = kind == OperandKind::TileIn || kind == OperandKind::TileInOut;
+      groups += source && !inside ? 1 : 0;
+      inside = is_tile(kind) ? source : inside;
+    }
+    INFO(row.mnemonic);
+    CHECK(groups <= 1);
+  }
+}
